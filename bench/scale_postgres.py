@@ -39,14 +39,27 @@ SETTINGS = {
     "max_wal_senders": "0",
     "wal_recycle": "off",
 }
+UNSORTED = "ALTER TABLE reports DROP CONSTRAINT reports_pkey"
+KEY = "ALTER TABLE reports ADD CONSTRAINT reports_pkey PRIMARY KEY (plan, round, id)"
+COLUMNS = "plan integer NOT NULL, round integer NOT NULL, id bytea NOT NULL, body bytea"
 LAYOUTS = {
-    "one table, as the store has it": (),
+    # statements, the last of which makes the index
+    "one table, as the store has it": (UNSORTED, KEY),
+    "pages of the index 70 % full": (UNSORTED, f"{KEY} WITH (fillfactor = 70)"),
     "a table for each round": (
         "DROP TABLE reports",
-        "CREATE TABLE reports (plan integer NOT NULL, round integer NOT NULL, id bytea NOT NULL, body bytea) "
-        "PARTITION BY LIST (round)",
+        f"CREATE TABLE reports ({COLUMNS}) PARTITION BY LIST (round)",
         "CREATE TABLE reports_1 PARTITION OF reports FOR VALUES IN (1)",
         "ALTER TABLE reports_1 ADD CONSTRAINT reports_pkey PRIMARY KEY (id)",
+    ),
+    "16 tables by id": (
+        "DROP TABLE reports",
+        f"CREATE TABLE reports ({COLUMNS}) PARTITION BY HASH (id)",
+        *(
+            f"CREATE TABLE reports_{n} PARTITION OF reports FOR VALUES WITH (MODULUS 16, REMAINDER {n})"
+            for n in range(16)
+        ),
+        KEY,
     ),
 }
 
@@ -126,6 +139,16 @@ class Filled:
         took, logged = time.monotonic() - start, self.log_position() - position
         return {"copied a second": added / took, "log bytes a row": logged / added}
 
+    def fill(self, layout: tuple[str, ...], rows: int) -> dict[str, float]:
+        """Fill the table before it has its index: seconds of both."""
+        row = "1, 1, uuid_send(gen_random_uuid()), set_byte('\\x00', 0, (random() * 99)::int)"
+        chunks = [SIZES[0]] * (rows // SIZES[0])
+        inserts = [f"INSERT INTO reports SELECT {row} FROM generate_series(1, {n})" for n in chunks]
+        *before, key = layout
+        filled = self.run(*before, *inserts)
+        indexed = self.run("SET maintenance_work_mem = '1GB'", key, "VACUUM (ANALYZE) reports")
+        return {"filled": filled, "indexed": indexed}
+
     def write(self) -> dict[str, float]:
         """Add a minute's reports as a collector does: their rate, bytes of the log, seconds of a sweep."""
         with closing(open_store(self.url)) as store:
@@ -182,6 +205,15 @@ def measure(filled: Filled, sizes: Iterator[int]) -> Iterator[dict[str, object]]
     }
 
 
+def measure_filled(filled: Filled, layout: tuple[str, ...], rows: int) -> Iterator[dict[str, object]]:
+    """What a layout costs at one size, and with a log that is compressed."""
+    yield {"rows": rows, **filled.fill(layout, rows), **filled.gigabytes()}
+    yield {**filled.write(), **filled.gigabytes()}
+    yield {"VACUUM": filled.run("VACUUM reports")}
+    set_and_restart(filled.cluster, wal_compression="lz4")
+    yield {"wal_compression": "lz4", **filled.write()}
+
+
 def set_and_restart(cluster: services.Cluster, **settings: str) -> None:
     """Change settings of the server."""
     cluster.sql("CHECKPOINT")
@@ -196,13 +228,17 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--buffers", default="4GB")
     parser.add_argument("--layout", choices=[*LAYOUTS], default=next(iter(LAYOUTS)))
+    parser.add_argument("--filled", action="store_true", help="one size, of which the index is made at last")
     options = parser.parse_args()
     print(f"{describe_origin()}: {options.layout}, shared_buffers = {options.buffers}", flush=True)
     cluster = services.cluster(options.folder)
     set_and_restart(cluster, **SETTINGS, shared_buffers=options.buffers, max_wal_size="4GB")
     filled = Filled(cluster, cluster.url())
-    filled.prepare(LAYOUTS[options.layout])
-    for point in measure(filled, (size for size in SIZES if size <= options.rows)):
+    layout = LAYOUTS[options.layout]
+    filled.prepare(() if options.filled else layout)
+    sizes = (size for size in SIZES if size <= options.rows)
+    points = measure_filled(filled, layout, options.rows) if options.filled else measure(filled, sizes)
+    for point in points:
         print(json.dumps({**point, "load": os.getloadavg()[0]}), flush=True)
 
 

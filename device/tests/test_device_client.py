@@ -10,6 +10,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Iterator
+from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import ClassVar
@@ -29,6 +30,7 @@ from deniable_device import (
     document,
 )
 from deniable_device.__main__ import main
+from deniable_device.carried import redrawn
 from deniable_device.plan import Plan
 
 PLAN = next(case["plan"] for case in read_vectors("rounds"))
@@ -273,6 +275,13 @@ def test_the_program_names_the_line_that_it_cannot_answer(
     assert out == f"{Client.open(PLAN, secret=SECRET).report(ANSWERS).to_bytes().hex()}\n"
     assert err.startswith(said)
     assert SECRET.hex() not in err
+
+
+def test_coins_that_64_digits_leave_open_are_decided_by_the_words_behind() -> None:
+    chances = (Fraction(0), Fraction(5, 1 << 65), Fraction(1, 1 << 64), Fraction(1, 2))
+    for last, kept, drawn in ((2, [1, 2], [2]), (0, [1], [1, 2])):
+        halves = [0] * 62 + [2, 0], [last] + [0] * 63
+        assert redrawn(3, 2, kept, chances, [half.__getitem__ for half in halves]) == drawn
 
 
 def test_the_program_says_how_a_plan_above_the_cap_is_allowed(

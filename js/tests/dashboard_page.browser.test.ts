@@ -372,3 +372,13 @@ it("tells cells that are too noisy from empty ones", async () => {
   expect(fills.filter((fill, i) => i % 3 !== 0 && gray.has(fill))).toEqual([]);
   await page.find("figcaption", "Gray is too noisy to read.");
 });
+
+it("counts the plans that a plan continues in what its reports give away", async () => {
+  const collector = collecting("mood changed");
+  collector.route(/\/estimates\?/, () => refusal(409, "few"));
+  const page = await open(collector);
+  const { losses } = JSON.parse(studies.plans["mood changed"] as string);
+  const stated = Math.ceil(losses.chain.changing_values / 1e6) / 1e3;
+  const rounds = "all 6 rounds of this survey and of those that it continues";
+  await page.find(".facts", `epsilon; ${stated} over ${rounds}, even if answers change`);
+});

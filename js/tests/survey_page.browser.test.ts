@@ -1,6 +1,7 @@
 /** What the survey says and does in states that need no real collector: addresses, rounds, storage, several plans. */
 
 import { beforeAll, expect, it } from "vitest";
+import { Plan } from "../src/index.js";
 import {
   closedRound,
   FakeCollector,
@@ -161,12 +162,22 @@ it("asks for the newest of plans that continue each other, and for an older one 
   const page = await openPage("survey", "", collector);
   await choose(page);
   expect(page.all("form fieldset input[type=radio]").length).toBe(4);
+  const changed = await Plan.fromJson(plans["mood changed"] as string);
+  const percent = Math.ceil(100 * changed.bestGuess("mood").allRounds);
+  const rounds = "all 6 rounds of this survey and of those that it continues";
+  await page.find(".promise .headline", `reports of ${rounds} guesses right at most ${percent} times in 100`);
   const older = await openPage("survey", link("mood"), collector);
   await choose(older);
   expect(older.all("form fieldset input[type=radio]").length).toBe(3);
+  await older.find(".promise .headline", "Anyone who sees your reports of all 3 rounds guesses right");
   const several = await openPage("survey", "", collecting("mood", "tea", "mood changed"));
   await several.find(".choices a", "Mood");
   expect(several.all(".choices a").length).toBe(2);
+  const both = await openPage("survey", link("mood", "mood changed"), collector);
+  await both.fill("#cap", "10");
+  await both.click(".cap button");
+  const times = Math.ceil(Math.exp((changed.stated.chain?.changing_values ?? 0) / 1e9)); // the first counts once
+  await both.find(".promise", `Together, all your reports are at most ${times} times likelier`);
 });
 
 it("lists what is asked once and what is asked again as one study, which its link opens", async () => {

@@ -5,12 +5,12 @@ import { describe, expect, it } from "vitest";
 import { Client } from "../src/client/client.js";
 import { Ledger } from "../src/client/ledger.js";
 import { decode } from "../src/client/report.js";
-import type { Answers } from "../src/domains/attribute.js";
+import type { Answers, Attribute } from "../src/domains/attribute.js";
 import { AboveCap, InvalidParameter, InvalidPlan, InvalidReport, InvalidValue } from "../src/errors.js";
 import { largest, logUp, toNano } from "../src/exact.js";
 import { fromHexadecimal, hexadecimal } from "../src/hexadecimal.js";
 import { lossOfAll } from "../src/losses/losses.js";
-import { rateProtection } from "../src/losses/protection.js";
+import { rateProtection, rateTogether } from "../src/losses/protection.js";
 import { Plan } from "../src/plan/plan.js";
 import { type Case, reported } from "./helpers.js";
 
@@ -62,6 +62,26 @@ it("guesses a fresh answer from the reports of all rounds, and a kept one from w
   expect(plan.bestGuess("smokes").oneReport).toBeCloseTo(odds(0.125), 6);
   expect(plan.bestGuess("smokes").allReports).toBeCloseTo(odds(5 * 0.125), 6);
   expect(plan.bestGuess("color").allReports).toBeCloseTo(Math.E / (Math.E + 4), 6);
+});
+
+it("guesses from the reports to all plans of a chain, not to the last one alone", async () => {
+  for (const name of ["more values", "more for ever, then back", "bits, less and more", "more of a line"]) {
+    const text = all.find((one) => one.name === `a chain, ${name}, 0`)?.plan as string;
+    const plan = await Plan.fromJson(text);
+    const { chain, repeated } = plan.verify();
+    const { allReports, allRounds, blind } = plan.bestGuess((plan.attributes[0] as Attribute).name);
+    const bound = (loss: number | null | undefined): number => {
+      const odds = Math.exp((loss ?? Infinity) / 1e9) * blind;
+      return odds === Infinity ? 1 : odds / (odds + 1 - blind);
+    };
+    expect(allReports).toBeGreaterThanOrEqual(bound(chain?.same_value));
+    if (name === "more for ever, then back") {
+      expect(allReports).toBeCloseTo(bound(chain?.same_value), 6);
+      expect(allReports).toBeGreaterThan(bound(repeated?.one_value_forever) + 0.01);
+    }
+    expect(allRounds).toBeCloseTo(Math.max(allReports, bound(chain?.changing_values)), 6);
+    expect(allRounds).toBeGreaterThan(bound(repeated?.changing_values));
+  }
 });
 
 it("has examples of every record mechanism, and hostile ones", () => {
@@ -123,10 +143,11 @@ describe.each(stepwise)("a device with $name", ({ plan, secret, steps, refused_r
   });
 });
 
-/** What all reports to a plan give away, and how well it protects. */
+/** What all reports to a plan give away, and how well it protects; of several, the last one with all others. */
 interface Rated {
   readonly name: string;
   readonly plan: string;
+  readonly beside?: readonly string[];
   readonly counted: number | null;
   readonly unchanged: number | null;
   readonly answer: number | null;
@@ -144,7 +165,9 @@ describe.each(ratings)("a plan with $name", (one) => {
     expect(lossOfAll(plan.stated)).toEqual({ counted, unchanged });
     expect(lossOfAll(plan.verify())).toEqual({ counted, unchanged });
     const { answer: loss, level, percent } = one;
-    expect(rateProtection(plan.verify())).toEqual({ level, loss, percent });
+    const beside = await Promise.all((one.beside ?? []).map((text) => Plan.fromJson(text)));
+    if (one.beside) expect(rateTogether([...beside, plan])).toEqual({ level, loss, percent });
+    else expect(rateProtection(plan.verify())).toEqual({ level, loss, percent });
   });
 });
 

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Ratio } from "../src/exact.js";
 import { liftLeast } from "../src/mechanisms/carried.js";
+import { unary } from "../src/mechanisms/shapes.js";
 import {
   below,
   chance,
@@ -85,4 +86,17 @@ it("gives every possible answer a chance that three words can choose", () => {
   const sum = (3n << 200n) + (1n << 100n) + 1n; // in units of 2^-199
   expect(n << 327n).toBe(sum * d);
   expect(others).toEqual(weights.slice(1));
+});
+
+it("decides coins that 64 digits leave open by the words behind", async () => {
+  const chances = [0n, (1n << 65n) + (1n << 63n), 1n << 64n, 1n << 127n]; // out of 2^128
+  const drawn = async (last: bigint, kept: readonly number[]): Promise<number[]> => {
+    const words = (place: number, word: bigint) =>
+      halves(Array.from({ length: 64 }, (_, i) => (i === place ? word : 0n)));
+    return unary(3, 1n << 63n, 1n << 62n).redraw(2, kept, chances, async (value) =>
+      value === 2 ? words(62, 2n) : words(0, last),
+    );
+  };
+  expect(await drawn(2n, [1, 2])).toEqual([2]);
+  expect(await drawn(0n, [1])).toEqual([1, 2]);
 });

@@ -10,7 +10,7 @@ from deniable.domain.number import Number
 from deniable.mechanisms import grr
 from deniable.records import RecordMechanism, Sample, Split
 from deniable.records.single import as_record_mechanism
-from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, l_plh, l_rsfd, loloha
+from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, l_plh, l_rsfd, l_sue, loloha
 from deniable.study import Plan
 from deniable.study.continued import follow_document
 
@@ -74,6 +74,12 @@ def chains() -> dict[str, list[Plan]]:
         ),
         "more of a line": plan_chain(*((l_duchi(0.5, forever), 2) for forever in (1.0, 2.0, 1.5))),
         "more bits": plan_chain((bits, 2), (l_osue(7, 1.0, 2.0), 2), (l_osue(66, 1.0, 2.0), 3)),
+        "bits, less and more": plan_chain(
+            *((l_osue(k, 0.5, forever), 2) for k, forever in ((2, 2), (3, 1.5), (3, 3), (4, 1), (66, 3.5)))
+        ),
+        "symmetric bits, more and less": plan_chain(
+            *((l_sue(k, 0.5, forever), 2) for k, forever in ((3, 2), (3, 3), (4, 1), (70, 2)))
+        ),
         "more values of a hash": plan_chain((loloha(5, 1.0, 2.0), 2), (loloha(7, 1.0, 2.0), 13)),
         "more values of a pool": plan_chain((l_plh(5, 1.0, 2.0, 3), 2), (l_plh(9, 1.0, 2.5, 3), 13)),
         "another pool": plan_chain(

@@ -16,6 +16,7 @@ import deniable as dn
 from deniable.exact import PRIME
 from deniable.mechanisms import Direct, Hadamard, Hashed, Mechanism, PackedSubset, Pooled, Subset, Unary
 from deniable.plan.domain_json import domain_to_dict
+from deniable.plan.losses import Protection
 from deniable.plan.mechanism_json import record_to_dict
 from deniable.plan.strict_json import mechanism_to_dict
 from deniable.randomness import FULL
@@ -312,8 +313,13 @@ def continued() -> Iterator[Case]:
         yield changed(data, refused, f"continues, {name}", **fields)
     alone = {name: value for name, value in data.items() if name != "continues"}
     yield changed(alone, "losses", "continues, losses of a chain without one")
-    raised, removed = (document(chains.chains()[name][-1]) for name in ("covered answers", "other values"))
-    for title, each in {"": data, " of raised answers": raised, " of removed answers": removed}.items():
+    kinds = {
+        "": plan,
+        " of raised answers": chains.chains()["covered answers"][-1],
+        " of removed answers": chains.chains()["other values"][-1],
+        " of bits": chains.chains()["symmetric bits, more and less"][-1],
+    }
+    for title, each in {title: document(plan) for title, plan in kinds.items()}.items():
         chain = each["losses"]["chain"]
         for figure, true in chain.items():
             losses = {**each["losses"], "chain": {**chain, figure: true - 1}}
@@ -325,10 +331,13 @@ def continued() -> Iterator[Case]:
     cities = data["attributes"][0]["domain"]["labels"]
     l_grr, l_osue = dn.rounds.l_grr, dn.rounds.l_osue
     fewer = chains.plan_chain(grr, (l_grr(2, 1.0, 2.0), 2), labels=("012", "01"))
+    [bits] = chains.plan_chain((l_osue(3, 1.0, 2.0), 2))
     for name, part, labels, before in (
         ("odds above 2^16", l_grr(4, 1.0, 11.5), cities, fewer[:1]),
         ("fewer of odds above 2^16", l_grr(2, 1.0, 11.5), cities[:2], fewer[:1]),
-        ("fewer bits", l_osue(2, 1.0, 2.0), cities[:2], chains.plan_chain((l_osue(3, 1.0, 2.0), 2))),
+        ("fewer bits", l_osue(2, 1.0, 2.0), cities[:2], [bits]),
+        ("bits of odds above 2^16", l_osue(3, 1.0, 11.5), cities[:3], [bits]),
+        ("other bits", dn.rounds.l_sue(3, 1.0, 3.0), cities[:3], [bits]),
         ("fewer in another order", l_grr(2, 1.0, 2.0), cities[1::-1], fewer[:1]),
         ("no answer left", l_grr(2, 1.0, 2.0), ["a", "b"], fewer[:1]),
         ("an answer that came back", l_grr(3, 1.0, 2.0), cities[:3], fewer),
@@ -1218,7 +1227,20 @@ def caps() -> Iterator[Case]:
 
 
 def protections() -> Iterator[Case]:
-    """What all reports to a plan give away, of everything and of one answer, and how well it protects."""
+    """What all reports to a plan, or to several, give away, and how well they protect."""
+
+    def rated(name: str, plan: Plan, protection: Protection) -> Case:
+        return {
+            "name": name,
+            "plan": plan.to_json(),
+            "counted": plan.stated.counted,
+            "unchanged": plan.stated.unchanged,
+            "answer": protection.loss,
+            "level": protection.level,
+            "percent": protection.percent,
+        }
+
+    before, middle, after = chains.plan_chain(*((dn.rounds.l_grr(k, 0.5, 1.0), 1) for k in (2, 3, 4)))
     two = {"color": COLORS, "smokes": ["yes", "no"]}
     plans = {
         **{
@@ -1236,18 +1258,19 @@ def protections() -> Iterator[Case]:
         "two answers, with fakes": of(dn.rsfd([5, 2], 1.5, "grr"), two),
         "bit-flip, no bound": of(dn.rounds.dbitflip(20, 0.5, bits=4), rounds=2),
         "bit-flip, one round": of(dn.rounds.dbitflip(20, 0.5, bits=4), rounds=1),
+        "a plan before": after,
     }
     for name, plan in plans.items():
-        protection = plan.protection
-        yield {
-            "name": name,
-            "plan": plan.to_json(),
-            "counted": plan.stated.counted,
-            "unchanged": plan.stated.unchanged,
-            "answer": protection.loss,
-            "level": protection.level,
-            "percent": protection.percent,
-        }
+        yield rated(name, plan, plan.protection)
+    once = of(dn.grr(5, 0.5))
+    for name, beside in {
+        "a plan before, which counts once": [before],
+        "all of a chain, and a plan beside it": [before, once, middle],
+        "a plan that is named twice": [middle, after],
+        "a plan without a bound": [before, of(dn.rounds.dbitflip(20, 0.5, bits=4), rounds=2)],
+    }.items():
+        together = Protection.together([plan.document for plan in (*beside, after)])
+        yield rated(name, after, together) | {"beside": [plan.to_json() for plan in beside]}
 
 
 def rounds() -> Iterator[Case]:

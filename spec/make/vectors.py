@@ -771,12 +771,14 @@ def device_cases() -> Iterator[dict[str, Any]]:
 
 
 def carried_cases() -> Iterator[dict[str, Any]]:
-    """Many devices of plans that raise covered answers, or remove some, of which few are unlike."""
+    """Many devices of plans that raise covered answers or bits, or remove some, of which few are unlike."""
     plans = chains.last_plans()
     covered = (*range(24), 57, 72, 112, 561)  # the last ones tell what is left of a law
     for chain, name, numbers in (
         ("covered", "covered answers", covered),
         ("other", "other values", range(48)),
+        ("bits", "bits, less and more", range(6)),
+        ("symmetric bits", "symmetric bits, more and less", range(6)),
     ):
         plan = plans[f"a chain, {name}"]
         labels = plan.document.attributes[0].domain.shown_labels[:2]

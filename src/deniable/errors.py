@@ -59,7 +59,7 @@ class WordsExhausted(DeniableError):
 
 
 def not_among(
-    given: object, what: str, allowed: Iterable[str], moved: Mapping[str, str] | None = None
+    value: object, what: str, allowed: Iterable[str], moved: Mapping[str, str] | None = None
 ) -> str:
     """Refuse a name that is not on a list: what was given, what is allowed, and the nearest name.
 
@@ -71,22 +71,21 @@ def not_among(
     "'bred' is not a color (green, red); it is a participle"
     """
     names = list(allowed)
-    if moved and str(given) in moved:
-        return f"{given!r} is not {what} ({', '.join(names)}); {moved[str(given)]}"
-    near = find_nearest(str(given), names)
-    return f"{given!r} is not {what} ({', '.join(names)})" + suggest_name(near)
+    if moved and str(value) in moved:
+        return f"{value!r} is not {what} ({', '.join(names)}); {moved[str(value)]}"
+    return f"{value!r} is not {what} ({', '.join(names)})" + suggest_name(find_nearest(str(value), names))
 
 
-def suggest_name(near: str | None) -> str:
+def suggest_name(nearest: str | None) -> str:
     """The end of a refusal: the name that was meant, if one is near.
 
     >>> suggest_name("blue"), suggest_name(None)
     ("; did you mean 'blue'?", '')
     """
-    return "" if near is None else f"; did you mean {near!r}?"
+    return "" if nearest is None else f"; did you mean {nearest!r}?"
 
 
-def find_nearest(given: str, names: Collection[str]) -> str | None:
+def find_nearest(written: str, names: Collection[str]) -> str | None:
     """The name that was probably meant: one with a slip or two, or one that begins like this.
 
     A slip is a letter too many, too few or wrong, or two letters in the wrong order. Short names allow one,
@@ -97,25 +96,25 @@ def find_nearest(given: str, names: Collection[str]) -> str | None:
     >>> find_nearest("ship", ["car", "train"]), find_nearest("question 1", ["question 2"])
     (None, None)
     """
-    wanted = given.casefold()
-    digits = _digits(wanted)
-    letters = set(wanted)
+    sought = written.casefold()
+    digits = _digits(sought)
+    letters = set(sought)
     best = None
     fewest = len(_LENGTHS) + 1
     for name in names:
         folded = name.casefold()
-        longest = max(len(wanted), len(folded))
+        longest = max(len(sought), len(folded))
         most = min(sum(longest >= length for length in _LENGTHS), fewest - 1)
         others = _digits(folded)
-        if abs(len(wanted) - len(folded)) > most or (digits and others and digits != others):
+        if abs(len(sought) - len(folded)) > most or (digits and others and digits != others):
             continue
         if len(letters - set(folded)) > most:  # each takes a slip
             continue
-        slips = _count_slips(wanted, folded, most)
+        slips = _count_slips(sought, folded, most)
         if slips <= most:
             best, fewest = name, slips
-    if best is None and len(wanted) >= _BEGINNING:
-        best = next((name for name in names if name.casefold().startswith(wanted)), None)
+    if best is None and len(sought) >= _BEGINNING:
+        best = next((name for name in names if name.casefold().startswith(sought)), None)
     return best
 
 
@@ -123,20 +122,20 @@ def _digits(name: str) -> str:
     return "".join(filter(str.isdigit, name))
 
 
-def _count_slips(one: str, other: str, most: int) -> int:
+def _count_slips(name: str, other: str, most: int) -> int:
     """The edits that turn one name into another, a swap of neighbors being one; above `most`, any
     number above it.
     """
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-    one, other = one[same:], other[same:]
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)))
+    name, other = name[same:], other[same:]
     before: list[int] = []
     row = [j if j <= most else most + 1 for j in range(len(other) + 1)]
-    for i, letter in enumerate(one, 1):
+    for i, letter in enumerate(name, 1):
         earlier, before, row = before, row, [most + 1] * (len(other) + 1)
         row[0] = min(i, most + 1)
         for j in range(max(1, i - most), min(len(other), i + most) + 1):
             slips = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other[j - 1]))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == other[j - 1]:
+            if i > 1 and j > 1 and letter == other[j - 2] and name[i - 2] == other[j - 1]:
                 slips = min(slips, earlier[j - 2] + 1)
             row[j] = slips
         if min(row) > most:

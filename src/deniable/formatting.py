@@ -23,6 +23,7 @@ _ROUNDING = Fraction(
 )  # of a loss: far more than the rounding of a float, far less than anybody reads
 _FORGIVEN = Decimal("1e-12")  # the same as a part of a number
 _WIDTH = 110
+_MOST_NAMES = 6  # of a list that is written out; the others are counted
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 
 
@@ -48,14 +49,18 @@ def format_count(n: int, noun: str) -> str:
 
 
 def format_members(noun: str, members: Iterable[object]) -> str:
-    """Some of a kind by name, in words.
+    """Some of a kind by name, in words: all of them, or the first ones and how many more there are.
 
     >>> format_members("round", [1]), format_members("round", [1, 2, 5])
     ('round 1', 'rounds 1, 2 and 5')
+    >>> format_members("round", range(1, 91))
+    'rounds 1, 2, 3, 4, 5, 6 and 84 more'
     """
     names = list(map(str, members))
     if len(names) == 1:
         return f"{noun} {names[0]}"
+    if len(names) > _MOST_NAMES:
+        return f"{noun}s {shorten_names(names)}"
     return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -68,7 +73,7 @@ def format_time(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def shorten_names(names: Sequence[str], most: int = 6) -> str:
+def shorten_names(names: Sequence[str], most: int = _MOST_NAMES) -> str:
     """All names, or the first ones and how many more there are.
 
     >>> shorten_names(["age", "home"]), shorten_names(list("abcdefgh"), 3)
@@ -150,8 +155,8 @@ def format_points(gain: float, digits: int = 3) -> str:
         return "below 0.001 points"
     if gain >= 1:
         return f"{100 * gain:,.0f} points"
-    shown = f"{100 * gain:.{digits}g}"
-    return f"{shown} point{'' if shown == '1' else 's'}"
+    points = f"{100 * gain:.{digits}g}"
+    return f"{points} point{'' if points == '1' else 's'}"
 
 
 def format_loss(loss: float | Fraction, decimals: int = 4) -> str:
@@ -202,12 +207,12 @@ def format_up(number: float, digits: int = 4) -> str:
 
 
 def format_ratio(loss: float) -> str:
-    """How many times likelier a loss makes a report.
+    """How many times likelier a loss makes a report at most, rounded up.
 
-    >>> format_ratio(1.0), format_ratio(100.0)
-    ('2.72 times', 'e^100 times')
+    >>> format_ratio(1.0), format_ratio(4.95), format_ratio(100.0)
+    ('2.72 times', '142 times', 'e^100 times')
     """
-    return f"{format_digits(math.exp(loss), 3)} times" if loss < 20 else f"e^{format_digits(loss, 3)} times"
+    return f"{format_up(math.exp(loss), 3)} times" if loss < 20 else f"e^{format_up(loss, 3)} times"
 
 
 def keep_finite(value: Any) -> Any:
@@ -267,12 +272,12 @@ def format_table(
     yes      0.5
     no        12
     """
-    shown = [j for j in range(len(headers)) if any(row[j] for row in rows)]
+    columns = [j for j in range(len(headers)) if any(row[j] for row in rows)]
     lefts = {0, *(j for j, header in enumerate(headers) if header in left)}
-    widths = {j: max(len(headers[j]), *(len(row[j]) for row in rows)) for j in shown}
+    widths = {j: max(len(headers[j]), *(len(row[j]) for row in rows)) for j in columns}
 
     def align(cells: Sequence[str]) -> str:
-        aligned = [cells[j].ljust(widths[j]) if j in lefts else cells[j].rjust(widths[j]) for j in shown]
+        aligned = [cells[j].ljust(widths[j]) if j in lefts else cells[j].rjust(widths[j]) for j in columns]
         return indent + "  ".join(aligned).rstrip()
 
     return [align(headers), *map(align, rows)]

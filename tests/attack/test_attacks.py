@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +21,6 @@ import pytest
 import deniable as dn
 from deniable import attack
 from deniable.attack import loops
-from deniable.attack.chances import chances_after
 from deniable.attack.inputs import compact
 from deniable.attack.likelihoods import Clue, likelihoods, make_pool
 from deniable.attack.reidentification import Evidence, match
@@ -73,35 +71,6 @@ def people_of(marginals: Sequence[Sequence[float]], n: int, seed: int) -> np.nda
 # One attribute.
 
 
-@by_night("epsilon", [0.1, 1.0, 4.0, 10.0], 1.0, 10.0)
-@by_night("k", [2, 5, 60], 60)
-def test_no_guess_is_worse_than_blind_or_better_than_the_budget_allows(k: int, epsilon: float) -> None:
-    most = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
-    for name, protocol in dn.PROTOCOLS.items():
-        made = protocol.make(k, epsilon)
-        found = attack.success(made, collections=1).attributes[0]
-        assert 1 / k - 1e-12 <= found.reported <= most + 1e-9, name
-    assert attack.success(dn.grr(k, epsilon), collections=1).attributes[0].reported == pytest.approx(
-        most, abs=1e-9
-    )
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
-@pytest.mark.parametrize("k", [4, 30, 300])
-def test_closed_forms_of_the_papers(k: int, epsilon: float) -> None:
-    e = math.exp(epsilon)
-    for m in (dn.sue(k, epsilon), dn.oue(k, epsilon), dn.mechanisms.the(k, epsilon)):
-        p, q = m.law.p, m.law.q
-        wanted = (1 - p) * (1 - q) ** (k - 1) / k + p * (1 - (1 - q) ** k) / (k * q)
-        assert attack.success_after(m, 1) == pytest.approx(wanted, rel=1e-9)
-    w = max(1, round(k / (e + 1)))
-    assert attack.success_after(dn.ss(k, epsilon), 1) == pytest.approx(e / (w * e + k - w), rel=1e-8)
-    g = round(e) + 1
-    p = e / (e + g - 1)
-    ideal = p * (g / k) * (1 - (1 - 1 / g) ** k) + (1 - p) * (1 - 1 / g) ** (k - 1) / k
-    assert dn.olh(k, epsilon).law.success() == pytest.approx(ideal, rel=1e-6)
-
-
 REPEATED: dict[str, tuple[Mechanism, int]] = {
     "grr": (dn.grr(3, 1.0), 4),
     "oue": (dn.oue(3, 1.0), 3),
@@ -123,48 +92,6 @@ def test_several_reports_by_enumeration(name: str) -> None:
         assert attack.success_after(
             part, reports, memoized=isinstance(part, dn.rounds.Memoized)
         ) == pytest.approx(float(exact), abs=1e-9)
-
-
-@pytest.mark.long
-def test_memory_protects_and_forgetting_does_not() -> None:
-    for part in (dn.grr(10, 1.0), dn.oue(10, 1.0)):
-        once, often = attack.success_after(part, 1), attack.success_after(part, 30, memoized=False)
-        assert attack.success_after(part, 30) == once
-        assert often > 3 * once
-    for kept in (dn.rounds.l_grr(10, 1.0, 2.0), dn.rounds.loloha(10, 1.0, 2.0)):
-        most = kept.first.success() if isinstance(kept, dn.rounds.Memoized) else kept.one_round.success()
-        assert attack.success_after(kept, 1) < attack.success_after(kept, 30) <= most + 1e-9
-        assert attack.success_after(kept, 30, memoized=False) > most
-
-
-NIGHTLY: list[Mechanism] = [dn.ss(6, 1.0), dn.rounds.l_sue(6, 1.0, 2.0), dn.rounds.loloha(6, 1.0, 2.0, g=2)]
-AVERAGED: list[Mechanism] = [dn.grr(6, 1.0), dn.hr(6, 1.0), dn.rounds.l_grr(6, 1.0, 2.0), *NIGHTLY]
-AVERAGED.append(dn.rounds.loloha(3, 2.0, 4.0, g=8))  # of eight buckets most are empty
-
-
-@by_night("part", AVERAGED, *NIGHTLY, ids=lambda part: f"{type(part).__name__}-{part.k}")
-def test_averaging_is_as_good_as_it_says(part: Mechanism) -> None:
-    values = np.random.default_rng(1).integers(0, part.k, PEOPLE)
-    rounds = [part.privatize(values, dn.remembering(3, dn.seeded(10 + t))) for t in range(4)]
-    found = guess_from_collections(part, rounds)
-    right = found.right(values[None])["attribute 0"]
-    told = chances_after(part, 4, isinstance(part, dn.rounds.Memoized | dn.rounds.HashedMemoized))[4]
-    wanted = told.value
-    error = math.hypot(math.sqrt(wanted * (1 - wanted) / PEOPLE), told.stderr)
-    statistics.deviation(right, wanted, error, "averaging attack")
-    statistics.deviation(float(found.posterior.mean()), right, error, "posterior of the averaging attack")
-
-
-def test_a_client_that_draws_its_first_answer_anew_is_averaged() -> None:
-    part, values = dn.rounds.l_osue(6, 1.0, 2.0), np.random.default_rng(2).integers(0, 6, 20_000)
-    forgetful = [part.privatize(values, dn.remembering(t, dn.seeded(50 + t))) for t in range(30)]
-    kept = [part.privatize(values, dn.remembering(1, dn.seeded(50 + t))) for t in range(30)]
-    anew = guess_from_collections(part, forgetful, memoized=False).right(values[None])["attribute 0"]
-    assert anew > guess_from_collections(part, kept).right(values[None])["attribute 0"] + 0.2
-    wanted = attack.success_after(part, 30, memoized=False)
-    statistics.deviation(
-        anew, wanted, math.sqrt(wanted * (1 - wanted) / 20_000), "averaging over first answers drawn anew"
-    )
 
 
 PRIOR = [v / 55 for v in range(10, 0, -1)]
@@ -253,46 +180,6 @@ def test_blind_guesses_are_the_least_there_is() -> None:
 
 
 # Distances and numbers.
-
-
-@pytest.mark.long
-def test_guesses_of_locations_and_numbers() -> None:
-    n, draws = 20_000, np.random.default_rng(3)
-    study = dn.Study(
-        {"age": dn.Range(0, 40, step=4, privacy="metric", epsilon=0.2), "pay": dn.Number(0, 1000)},
-        epsilon=2.0,
-    )
-    plan = study.plan(n)
-    ages, pay = draws.integers(0, 10, n), draws.integers(0, 1001, n)
-    collections = [
-        plan.privatize({"age": (4 * ages).tolist(), "pay": pay.tolist()}, dn.seeded(t)) for t in range(3)
-    ]
-    truth = np.stack([ages, pay >= 500])
-    told = attack.success(plan, collections=3).attributes
-    assert [one.k for one in told] == [10, 2]
-    for reports, figure in ((collections[:1], "report"), (collections, "averaged")):
-        for right, one in zip(guess_from_collections(plan, reports).right(truth).values(), told, strict=True):
-            error = math.hypot(math.sqrt(right * (1 - right) / n), one.stderr.get(figure, 0.0), 0.001)
-            statistics.deviation(right, getattr(one, figure), error, f"{figure} of {one.name}")
-    single = attack.guess(plan, collections[0])
-    assert single.posterior.mean(axis=1) == pytest.approx([found.report for found in told], abs=0.01)
-    assert set(single.frame("polars").filter(attribute="pay")["guess"].to_list()) == {
-        "lower half",
-        "upper half",
-    }
-    people = {"age": (4 * ages[:500]).tolist(), "pay": pay[:500].tolist()}
-    reports = [plan.privatize(people, dn.seeded(t)) for t in range(3)]
-    both = attack.reidentify([plan] * 3, reports, people)
-    assert (
-        both.success()
-        > attack.reidentify([plan] * 3, reports, {"age": people["age"]}).success()
-        > 2 * both.blind()
-    )
-    with pytest.raises(
-        dn.InvalidParameter,
-        match="a prior of 'pay' is 2 shares of the halves of its range that add up to 1, got 5",
-    ):
-        attack.success(plan, {"pay": [0.2] * 5})
 
 
 # Profiles.
@@ -403,36 +290,6 @@ def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[floa
             assert one.report == pytest.approx(best[j], abs=1e-9)
 
 
-@by_night("name", ["split", "sample", "faked", "plan"], "sample", "split")
-def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
-    table = people_of(SKEWED, PEOPLE, 3)
-    mechanisms: dict[str, dn.records.RecordMechanism] = {
-        "split": dn.spl(KS, 3.0, "oue"),
-        "sample": dn.smp(KS, 2.0, "ss"),
-        "faked": dn.rsfd(KS, 2.0, "sue-r"),
-        "plan": dn.smp(KS, 2.0, "olh", attributes=2),
-    }
-    mechanism = mechanisms[name]
-    source: dn.Plan | dn.records.RecordMechanism = mechanism
-    reports: object = mechanism.privatize(table, dn.seeded(4))
-    if name == "plan":
-        source = dn.Plan.of(
-            {f"a{j}": [f"{v}" for v in range(k)] for j, k in enumerate(KS)}, mechanism, PEOPLE
-        )
-        reports = source.privatize({f"a{j}": [f"{v}" for v in table[:, j]] for j in range(3)}, dn.seeded(4))
-    found = attack.guess(source, reports, SKEWED)
-    for right, expected in zip(found.right(table.T).values(), found.expected.values(), strict=True):
-        statistics.deviation(
-            right, expected, math.sqrt(right * (1 - right) / PEOPLE) + 1e-9, f"guesses of {name}"
-        )
-    for expected, one in zip(found.expected.values(), attack.success(source, SKEWED).attributes, strict=True):
-        assert expected == pytest.approx(one.report, abs=0.02)
-        assert one.blind - 1e-9 <= one.report <= one.reported + 1e-9
-    frame = found.frame("polars")
-    assert frame.columns == ["person", "attribute", "guess", "posterior"]
-    assert len(frame) == 3 * PEOPLE
-
-
 @pytest.mark.parametrize("protocol", ["grr", "sue-z"])
 @pytest.mark.parametrize("marginals", [None, SKEWED[:2]], ids=["uniform", "skewed"])
 def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[list[float]] | None) -> None:
@@ -466,18 +323,6 @@ def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[l
             assert by_value[found.values[j, i]] == pytest.approx(max(by_value))
     told = attack.success(mechanism, marginals, collections=3).attributes
     assert all(one.report - 0.02 <= (one.averaged or 0.0) <= 1 for one in told)
-
-
-def test_a_wrong_law_is_worse_and_expects_too_much() -> None:
-    """The comparison above sees an attacker who takes epsilon = 2 for 3."""
-    table = people_of([SKEWED[2]], PEOPLE, 5)
-    reports = dn.grr(4, 2.0).privatize(table[:, 0], dn.seeded(6))
-    found = attack.guess(dn.grr(4, 3.0), reports, SKEWED[2])
-    right = found.right(table.T)["attribute 0"]
-    with pytest.raises(AssertionError, match="standard errors off"):
-        statistics.deviation(
-            right, found.expected["attribute 0"], math.sqrt(right * (1 - right) / PEOPLE), "wrong law"
-        )
 
 
 # The sampled attribute.
@@ -611,35 +456,6 @@ def test_fakes_hide_nothing_from_the_guess_of_a_value(protocol: str) -> None:
             statistics.deviation(right[f"attribute {j}"] + 0.02, wanted, error, "a guess two points off")
 
 
-@pytest.mark.long
-def test_what_is_expected_of_fitted_marginals_is_what_comes_out() -> None:
-    """Over 100 seeds of 200 reports each; the mean posterior, which is what it was, expects far too much."""
-    seeds, n = 100, 200
-    ks = (10, 6, 4)
-    marginals = [np.arange(k, 0, -1) / (k * (k + 1) / 2) for k in ks]
-    wrong = [np.roll(one, 1) for one in marginals]
-    mechanisms = {
-        "rsfd grr": dn.rsfd(ks, 2.0, "grr", "published"),
-        "rsfd oue-r": dn.rsfd(ks, 2.0, "oue-r", "published"),
-        "rsrfd grr": dn.records.rsrfd(ks, 2.0, wrong, "grr", "published", fakes="published"),
-    }
-    for name, mechanism in mechanisms.items():
-        expected, believed, stderrs = np.empty(seeds), np.empty(seeds), np.empty(seeds)
-        for seed in range(seeds):
-            found = attack.sampled_attribute(
-                mechanism,
-                mechanism.privatize(people_of([one.tolist() for one in marginals], n, seed), dn.seeded(seed)),
-            )
-            right = found.right(attack.real_attributes(mechanism, n, seed))
-            expected[seed], believed[seed] = found.expected - right, found.posterior.mean() - right
-            stderrs[seed] = found.expectation.stderr
-        error = float(expected.std(ddof=1)) / math.sqrt(seeds)
-        statistics.deviation(float(expected.mean()), 0.0, error, f"what is expected of {name}")
-        with pytest.raises(AssertionError, match="standard errors off"):
-            statistics.deviation(float(believed.mean()), 0.0, error, f"the mean posterior of {name}")
-        assert 0.7 < stderrs.mean() / expected.std(ddof=1) < 1.5
-
-
 def test_what_is_expected_says_so() -> None:
     mechanism = dn.rsfd(KS, 2.0, "grr", "published")
     records = mechanism.privatize(people_of(SKEWED, 500, 1), dn.seeded(1))
@@ -731,16 +547,6 @@ def test_the_means_that_a_bound_keeps() -> None:
     assert 0.3 - reach < low < 0.3 < high < 0.3 + reach
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("n", [2, 10])
-def test_the_scatter_of_few_reports_does_not_hold(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it was: the standard error of two numbers, or of ten folds of one report each."""
-    monkeypatch.setattr("deniable.attack.sampling.ENOUGH", 2)
-    kept = held(dn.rsfd([100, 2], 2.0, "grr", "published"), MANY_VALUES, n, known=False)
-    with pytest.raises(AssertionError, match="were promised"):
-        statistics.at_least(kept, statistics.FEW_REPEATS, statistics.FEW_HELD, "the scatter of few")
-
-
 def test_the_scatter_of_posteriors_does_not_hold() -> None:
     """As it was where marginals are known: values that are rare and tell much are not among 20 reports."""
 
@@ -777,23 +583,6 @@ def test_exact_priors_hide_the_attribute_only_behind_perturbed_fakes() -> None:
     ):
         mechanism = dn.records.rsrfd(KS, 1.0, marginals, protocol, "published", fakes=fakes)  # type: ignore[arg-type]
         assert (attack.sampled_success(mechanism, marginals).value < 1 / 3 + 1e-6) == hidden
-
-
-def test_the_protection_of_realistic_fakes_is_an_artefact_of_a_weak_attacker() -> None:
-    """Who ignores the public prior does not even guess blindly well; who uses it finds more than in RS+FD if
-    it is wrong.
-    """
-    table = people_of(SKEWED, PEOPLE, 11)
-    mechanism = dn.records.rsrfd(
-        KS, 1.0, [SKEWED[0], [0.2, 0.8], SKEWED[2]], "grr", "published", fakes="published"
-    )
-    records, truth = mechanism.privatize(table, dn.seeded(12)), attack.real_attributes(mechanism, PEOPLE, 12)
-    naive = attack.sampled_attribute(mechanism, records, fakes="uniform").right(truth)
-    best = attack.sampled_attribute(mechanism, records).right(truth)
-    plain = attack.sampled_success(dn.rsfd(KS, 1.0, "grr", "published"), SKEWED).value
-    assert naive < best - 0.05
-    assert best > plain
-    assert naive < 1 / 3 + 0.02
 
 
 # People.
@@ -1074,19 +863,6 @@ def test_no_guess_above_a_fifth(tmp_path: Path) -> None:
         ).plan(1000)
 
 
-def test_no_cap_is_below_a_blind_guess() -> None:
-    wanted = (
-        r"a blind guess of 'smokes' is already right for 50 % of people, without any report, and the "
-        r"cap is 20 %"
-    )
-    for attributes in (
-        {"smokes": ["yes", "no"]},
-        {"smokes": ["yes", "no"], "town": list("abcdefghijklmnopqrst")},
-    ):
-        with pytest.raises(dn.InvalidParameter, match=wanted):
-            dn.Study(attributes, epsilon=1.0, objective=dn.Objective(success_cap=0.2)).plan(1000)
-
-
 def test_a_refused_cap_names_the_protocol_that_is_nearest() -> None:
     def study(**how: Any) -> dn.Study:
         return dn.Study({"town": list("abcdefghij")}, epsilon=4.0, **how)
@@ -1103,23 +879,6 @@ def test_a_refused_cap_names_the_protocol_that_is_nearest() -> None:
             )
     with pytest.raises(dn.InvalidParameter, match="above 0 and at most 1, got 20"):
         dn.Objective(success_cap=20)
-
-
-@by_night("cap", [0.12, 0.2, 0.3], 0.12, 0.3)
-def test_a_capped_plan_has_one_name_for_its_protocol(cap: float, tmp_path: Path) -> None:
-    plan = dn.Study({"town": list("abcdefghij")}, epsilon=4.0, objective=dn.Objective(success_cap=cap)).plan(
-        10_000
-    )
-    chosen = plan.considered[0].protocols[0]
-
-    def told(text: str) -> str:
-        return re.split(r"\s{2,}", [line for line in text.splitlines() if line.startswith("town")][1])[2]
-
-    assert told(plan.explain()) == chosen
-    plan.write(tmp_path / "plan.json")  # which keeps numbers, not names
-    again = told(dn.Plan.read(tmp_path / "plan.json").explain())
-    described = {"aue": "a bit for each", "ass": "a subset of", "alh": "one of"}
-    assert again.startswith(described.get(chosen, chosen))
 
 
 @pytest.mark.parametrize("name", ["ss", "olh", "blh"])

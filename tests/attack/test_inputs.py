@@ -111,10 +111,6 @@ def test_what_are_no_reports_is_refused() -> None:
             attack.guess(source, sent(ONE))
 
 
-def test_numbers_of_a_mechanism_are_taken_as_before() -> None:
-    assert attack.guess(dn.grr(3, 2.0), np.array([0, 2], dtype=np.uint8)).values.tolist() == [[0, 2]]
-
-
 # Truths.
 
 

@@ -195,10 +195,6 @@ def test_planted_faults_are_found(name: str) -> None:
     )
 
 
-def test_twenty_faults_are_planted() -> None:
-    assert len(FAULTS) >= 20
-
-
 @pytest.mark.parametrize("name", SUSPICIOUS)
 def test_less_than_a_right_client_shows_is_suspicious(name: str) -> None:
     """Neither a pass nor a failure, and it says what a right client shows."""
@@ -324,12 +320,11 @@ def test_right_devices_with_ids_pass() -> None:
         assert found.passed, found.summary
 
 
-@pytest.mark.long
 def test_noise_that_is_shared_in_one_tick_of_a_clock_is_seen_however_short_it_is() -> None:
     """Two reports a tick: every second neighbor has the same noise."""
     plan = one(dn.oue(20, 1.0))
-    found = audited(clock_client(plan, 2), trials=FEW, plan=plan)
-    assert any("a seed from the clock" in fault for fault in found.faults)
+    audit = audited(clock_client(plan, 2), trials=FEW, plan=plan)
+    assert any("a seed from the clock" in fault for fault in audit.faults)
 
 
 def test_noise_that_is_shared_for_long_is_seen() -> None:

@@ -15,7 +15,7 @@ from deniable.mechanisms.base import Per
 from deniable.study import Plan
 from deniable.wire import Wire
 from tests import enumeration
-from tests.audit.test_audits import SURE, Seeded, audited, many
+from tests.audit.test_audits import Seeded, audited, many
 from tests.cases import by_night
 
 FAKED = dn.rsfd((3, 3), 1.0, "grr")
@@ -57,18 +57,13 @@ def test_right_clients_pass(name: str, per: Per) -> None:
     assert found.lower_bound > 0.6 * truth
 
 
-@pytest.mark.long
-def test_the_client_itself_passes() -> None:
-    assert audited(dn.audit.client_of(plan := many(NESTED["sample and faked"])), plan=plan, trials=200).passed
-    assert audited(plan, trials=500, level=SURE).passed
-
-
-@pytest.mark.long
-def test_a_part_that_is_louder_than_its_claim_is_found() -> None:
-    plan = many(NESTED["sample"])
-    loud = dn.records.Split((dn.grr(3, 1.0), dn.records.Sample((dn.grr(3, 2.5), dn.grr(4, 2.5)))))
-    for per in ("record", "attribute"):
-        assert not audited(Other(plan, loud, 3), trials=TRIALS, per=per).passed
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("per", ["record", "attribute"])
+def test_claims_are_the_losses_of_records_or_of_answers(name: str, per: Per) -> None:
+    truth = enumeration.log(enumeration.true_ratio(NESTED[name], per))
+    setting = make_setting(many(NESTED[name]), "every", per, None, None)
+    assert set(setting.claims) == {setting.line_claim}
+    assert truth - 1e-9 <= setting.line_claim < 1.3 * truth
 
 
 def test_a_part_without_fakes_is_found() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -165,3 +166,39 @@ def test_consent_says_which_answers_are_kept(language: str) -> None:
     lines = [line for line in generate_consent(plan.document, language).split("\n") if "crash" in line]
     assert len(lines) == 1
     assert lines[0].index("os") < lines[0].index("crash")
+
+
+def test_turns_prefer_what_devices_accept() -> None:
+    """What errs least loses over 4, which is what a device allows; the explanation says what milder costs."""
+    asked = {"os": list("abcdef"), "crash": ["no", "app"], "hang": ["no", "yes"]}
+    budgets: dict[str, Any] = {"epsilon_first": 2.0, "epsilon_forever": 4.0, "rounds": 30}
+    study = dn.Study(asked, **budgets, turns=2, changes=["crash", "hang"])
+    plan = study.plan(people=20_000)
+    refused = next(row for row in plan.considered if row.score < plan.considered[0].score)
+    assert refused.mechanism is not None
+    assert refused.mechanism.losses(2, 2).changing_values > 4
+    assert plan.loss.counted <= 4
+    text = " ".join(plan.explain().split())
+    assert "Devices refuse" in text
+    assert "unless its person raises the limit" not in text
+
+
+def test_the_most_turns_that_devices_accept_are_found_at_once() -> None:
+    """Of 500 turns by halving: to look at every number takes 12 seconds, halving a third of one."""
+    asked = {"page": list("abcdefghij"), "os": list("xyz")}
+    study = dn.Study(asked, epsilon_first=0.005, epsilon_forever=8.0, rounds=1000, turns=500)
+    plan = study.plan(people=20_000)
+    started = time.process_time()
+    text = " ".join(plan.explain().split())
+    assert time.process_time() - started < 4.0
+    assert "With turns = 85 they may accept the former." in text
+
+
+@pytest.mark.parametrize("protocol", [None, "l_osue"])
+def test_of_protocols_devices_get_one_that_they_accept(protocol: str | None) -> None:
+    """Kept bits of many values lose 30 in 3 turns; where they are named, nothing else is chosen."""
+    asked = {"page": [str(i) for i in range(100)]}
+    budgets: dict[str, Any] = {"epsilon_first": 1.0, "epsilon_forever": 4.0, "rounds": 52}
+    plan = dn.Study(asked, **budgets, turns=3, protocol=protocol).plan(people=20_000)
+    assert (plan.loss.counted <= 4) is (protocol is None)
+    assert ("raises the limit" in plan.explain()) is (protocol is not None)

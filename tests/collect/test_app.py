@@ -269,7 +269,8 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
         "not_joined",
     )
     nothing: dict[str, object] = {name: [] for name in lists}
-    nothing |= {"smooth": False, "refused": {}, "questions": {}, "weights": None, "fit": shown["fit"]}
+    nothing |= {"smooth": False, "refused": {}, "questions": {}, "weights": None, "day": None}
+    nothing |= {"fit": shown["fit"]}
     assert [(fit["attribute"], fit["badly"]) for fit in shown["fit"]] == [("color", False), ("smokes", False)]
     assert shown == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "rows": expected} | nothing
     table = parquet.read_table(
@@ -289,58 +290,6 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
     ]
     assert table["plan"].to_pylist() == [ONE.id] * 5
     assert "attachment" in answer.headers["content-disposition"]
-
-
-def test_a_split_with_a_sample_and_fakes_as_parts(tmp_path: Path) -> None:
-    """Age from everybody, one of two by name, one of two among fakes: from devices to estimates."""
-    ages = dn.Range(0, 40, step=10, privacy="metric", epsilon=0.3)
-    mechanism = dn.records.Split(
-        (
-            dn.metric.geometric(3, 3.0),
-            dn.records.Sample((dn.olh(3, 2.0), dn.ss(5, 2.0))),
-            dn.rsfd([2, 4], 2.0, "grr"),
-        )
-    )
-    asked = {"age": ages, "a": list("xyz"), "b": list("pqrst"), "c": ["yes", "no"], "d": list("0123")}
-    plan = Plan.of(asked, mechanism, people=1000)
-    wire, n = Wire(plan.document), 300
-    answers: dict[str, list[Any]] = {"age": [5, 15, 35] * 100, "a": list("xyz") * 100, "b": list("pqt") * 100}
-    answers |= {"c": ["yes", "no", "no"] * 100, "d": list("013") * 100}
-    bodies = wire.bodies(plan.privatize(answers, dn.seeded(5)))
-    reports = [Report(wire.prefix, 1, i.to_bytes(16, "little"), body) for i, body in enumerate(bodies)]
-    assert len({len(body) for body in bodies}) == 2, "what is sampled differs in length"
-    with collecting(tmp_path, [plan], "--minimum", "10") as running:
-        client = dn.Client(HTTP.get(f"{running.url}/plans/{plan.id}").content, fresh=True, plan_cap=100.0)
-        assert (
-            client.send(running.url, client.report({name: some[0] for name, some in answers.items()}))
-            == "counted"
-        )
-        assert send(running, to_batch(reports[:200]), path="/reports/batch").json()["counted"] == 200
-        for report in reports[200:]:
-            assert send(running, wire.to_json(report), JSON).status_code == 201
-        for which, wrong in (
-            ("form", reports[0].body[:1] + b"\x02" + reports[0].body[2:]),
-            ("form", b"\x04" + reports[0].body[1:]),
-            ("size", reports[0].body[:2]),
-        ):
-            refused(send(running, changed(reports[0], id=bytes(15) + b"x", body=wrong)), which)
-        tallies = Tallies.from_dict(running.get(f"/plans/{plan.id}/tallies").json())
-        assert (tallies.n, tallies["age"].n, tallies["c"].n) == (n + 1, n + 1, n + 1)
-        assert tallies["a"].n + tallies["b"].n == n + 1
-        shown = running.get(f"/plans/{plan.id}/estimates", round=1).json()
-        assert all(0 <= row["low"] <= row["share"] <= row["high"] <= 1 for row in shown["rows"])
-        file = tmp_path / "reports.parquet"
-        file.write_bytes(running.get(f"/plans/{plan.id}/reports", round=1).content)
-        assert plan.tally(plan.read_reports(file)) == tallies
-        result = plan.estimate(tallies)
-        for name in ("a", "b", "c", "d"):
-            low, high = result[name].interval(1 - 1e-6)
-            truth = [answers[name].count(label) / n for label in plan.labels[name]]
-            assert all(a <= f + 0.01 and f - 0.01 <= b for a, f, b in zip(low, truth, high, strict=True)), (
-                name
-            )
-        assert running.stop() == 0
-        assert "Traceback" not in running.errors()
 
 
 def test_history_narrows(alone: Running) -> None:

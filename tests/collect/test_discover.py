@@ -38,18 +38,6 @@ def test_a_plan_of_text_alone_has_a_health(collector: Running) -> None:
     assert answer.json()["alarms"] == 0
 
 
-@pytest.mark.long
-def test_values_are_found_as_by_the_library(collector: Running) -> None:
-    answer = HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover?round=1&name=word", headers=OPERATOR)
-    assert answer.status_code == 200, answer.text
-    found = answer.json()
-    own = PLAN.discover(REPORTS).to_dict()
-    assert {name: found[name] for name in own} == own
-    assert (found["question"], found["round"], found["plan"]) == ("word", 1, PLAN.id)
-    actions = collector.get("/actions").json()["actions"]
-    assert actions[0]["what"] == "found values"
-
-
 def test_a_public_list_may_be_sent(collector: Running) -> None:
     body = '{"words":["cat","ant"],"least":10,"alpha":0.01}'
     answer = HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover", content=body, headers=OPERATOR)

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
@@ -25,7 +24,9 @@ from deniable.results.health import Arrivals
 from deniable.store.store import open_store
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
-from tests.collector import BINARY, HTTP, Running, collecting, hook
+from tests.collector import BINARY, HTTP, Running, collecting
+from tests.wire import test_fuzz
+from tests.wire.test_fuzz import Request, ask
 
 K, PEOPLE, FAKES = 20, 4000, 200
 TOWN = 'The "town"'
@@ -180,40 +181,6 @@ def test_chance_chooses_which_reports_are_looked_at(monkeypatch: pytest.MonkeyPa
 # Bursts.
 
 
-@pytest.mark.long
-def test_a_burst_is_found(tmp_path: Path) -> None:
-    """Some people a minute, and then 300 fakes at once. Minutes take 0.06 seconds here. A machine that stops
-    for a second makes no alarm of this, since nobody sends anything meanwhile.
-    """
-    quick = hook(tmp_path, "from deniable.collect import health\nhealth.MINUTE = 0.06\n")
-    with collecting(tmp_path, [POISONED], PYTHONPATH=quick) as running:
-        people = iter(reports_of(POISONED, 2000))
-
-        def come(seconds: float, least: int) -> None:
-            ends, came = time.monotonic() + seconds, 0
-            while time.monotonic() < ends or came < least:
-                send(running, list(islice(people, 4)))
-                came += 4
-                time.sleep(0.03)
-
-        come(2.4, 120)
-        before = health_of(running, POISONED)
-        assert "reports in one minute" in checks_of(before)
-        assert before["alarms"] == 0
-        send(running, reports_of(POISONED, 300, 300, seed=2))
-        come(0.7, 20)
-        found = checks_of(health_of(running, POISONED))
-        assert found["reports in one minute"]["alarm"]
-        assert re.match(r"3\d\d reports came in one minute, ", found["reports in one minute"]["saw"])
-        assert found["answers of one minute"]["alarm"]
-        assert re.match(
-            r"(9\d\S*|100) % of the 3\d\d reports of the busiest", found["answers of one minute"]["saw"]
-        )
-        scraped = metrics_of(running, POISONED)
-        assert scraped['deniable_health_p_value{,attribute="",check="reports in one minute"}'] < 1e-9
-        assert scraped["deniable_health_alarms{}"] >= 2
-
-
 class Seconds:
     """A clock that a test sets."""
 
@@ -259,6 +226,23 @@ def test_minutes_are_counted_for_a_day() -> None:
     assert seen().busiest == busiest, "another minute had more"
     clock.now += 86_400
     assert seen() == Arrivals((0,) * 1440), "a day later nothing of it is known"
+
+
+def test_a_collector_counts_new_reports_in_their_minute_and_repeated_ones_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "MINUTE", 1e9)  # so that none ends meanwhile
+    reports = reports_of(POISONED, 5)
+    requests = [Request("POST", "/reports/batch", to_batch(reports[:4]))]
+    requests += [Request("POST", "/reports", report.to_bytes()) for report in (reports[0], reports[4])]
+    with test_fuzz.collector(tmp_path, [POISONED]) as (app, _):
+
+        async def send_all() -> list[int]:
+            return [(await ask(app, request)).status for request in requests]
+
+        assert asyncio.run(send_all()) == [200, 200, 201]
+        [minutes] = app._minutes._rounds.values()
+        assert minutes._bodies == [report.body for report in reports]
 
 
 def test_the_busiest_minute_of_a_round_is_added_up() -> None:

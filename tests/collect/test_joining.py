@@ -202,6 +202,14 @@ def test_the_collector_joins_what_plan_join_joins(collector: Running) -> None:
     assert (alone["n"], alone["plans"]) == (200, [])
 
 
+@pytest.mark.parametrize("path", ["estimates", "range"])
+def test_weights_of_joined_results_are_refused(collector: Running, path: str) -> None:
+    asked = {"joined": "true", "weights": '{"region": {"north": 1, "south": 1}}'}
+    answer = HTTP.get(f"{collector.url}/plans/{NEW.id}/{path}", params=asked, headers=OPERATOR)
+    assert answer.status_code == 400
+    assert answer.json()["detail"].startswith("Weights are of one plan, and joined results of several")
+
+
 def test_files_of_joined_shares_have_the_same_numbers(collector: Running) -> None:
     path = f"/plans/{NEW.id}/estimates"
     shown = collector.get(path, joined="true").json()["rows"]
@@ -221,7 +229,7 @@ def test_the_collector_refuses_what_cannot_be_joined(collector: Running) -> None
 
     status, detail = refuse(OLD, joined="true", round=2)
     assert (status, "The plans that this one continues are not collected here" in detail) == (400, True)
-    assert refuse(NEW, joined="yes")[0] == 400
+    assert refuse(NEW, joined="yes") == (400, "'yes' is not a value of joined (false, true)")
     assert collector.get(f"/plans/{OLD.id}/range", name="city", joined="true", round=2).status_code == 400
 
 

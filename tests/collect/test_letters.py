@@ -17,12 +17,13 @@ import segno
 
 import deniable as dn
 from deniable.collect.intake import hash_invitation
-from deniable.collect.letters import MOST, TEXTS, Addresses, Letter, write_page
+from deniable.collect.letters import MOST, TEXTS, Addresses, Announced, Letter, rate_plans, write_page
 from deniable.errors import FileMissing, InvalidParameter
 from deniable.explain.consent import generate_consent
 from deniable.messages import LANGUAGES, read_messages
 from deniable.store.counting import Arrival
 from deniable.store.store import open_store
+from deniable.tickets import derive_invitation
 from tests.collector import small_plan
 from tests.running import Outcome, Run
 
@@ -57,6 +58,7 @@ def test_letters_and_a_mail_merge_for_a_list(tokens: Run) -> None:
     page = Path("letters.html").read_text(encoding="utf-8")
     letters = re.findall(r"<article.*?</article>", page, re.DOTALL)
     for row, letter in zip(rows, letters, strict=True):
+        assert row["invitation"] == derive_invitation(row["code"], PLAN.id)
         assert row["link"] == f"{URL}/#plan={PLAN.id}&invitation={row['invitation']}"
         [path] = re.findall(r'<path stroke="#000" d="([^"]+)"', letter)
         drawn = [
@@ -357,6 +359,19 @@ def test_a_column_gives_each_letter_its_language(tokens: Run) -> None:
     Path("people.csv").write_text("name,language\nAda,xx\n", encoding="utf-8")
     refused = tokens(*options, "other.html").err
     assert "person 1 of the list: 'xx' is not a language of the letters" in refused
+
+
+@pytest.mark.parametrize("title", ["Mood", "Mood again"])
+def test_plans_that_continue_each_other_are_rated_once_by_what_all_of_them_lose(title: str) -> None:
+    """2.41 in all: 92 guesses in 100, not the 96 of 3.41, which would count the first plan twice."""
+    budgets: Any = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 1}
+    old = dn.Study({"mood": ["good", "bad"]}, **budgets, title="Mood").plan(people=1000)
+    more = dn.Study({"mood": ["good", "bad", "mixed"]}, **budgets, title=title)
+    new = more.plan(people=1000, continues=old)
+    assert (old.protection.percent, new.protection.percent) == (74, 92)
+    text = rate_plans([Announced(old), Announced(new)], "en")
+    assert text == rate_plans([Announced(new)], "en")
+    assert "picks yours at most 92 times in 100" in text
 
 
 def test_a_page_of_letters_tries_the_masks_of_one_code_only(monkeypatch: pytest.MonkeyPatch) -> None:

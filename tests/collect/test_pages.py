@@ -19,8 +19,6 @@ from playwright.sync_api import Browser, Page, expect
 import deniable as dn
 from deniable.client.client import WAIT
 from deniable.collect.files import FOLDER, read_files
-from deniable.explain.device_limit import round_limit
-from deniable.reports import Tallies
 from deniable.rounds.differences import People
 from deniable.store.access import Actor, draw_token, hash_token
 from deniable.store.store import open_store
@@ -215,52 +213,6 @@ def test_a_plan_that_is_not_what_it_says_is_refused(
     expect(page.get_by_text("sent a different plan")).to_be_visible()
 
 
-@pytest.mark.long
-def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
-    """All studies together give away what one may; a report that was made can be sent whatever the limit."""
-    page = visit.page
-    refusal = page.get_by_role("heading", name="Your limit refuses this study")
-    review = page.get_by_role("button", name="Review my answers")
-    limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
-
-    def allow(nats: str) -> None:
-        limit.fill(nats)
-        limit.press("Enter")
-
-    page.goto(f"{visit.url}/#plan={MIXED.id}")
-    expect(refusal).to_be_visible()
-    expect(page.get_by_text("; your limit is 4.")).to_be_visible()
-    expect(review).to_have_count(0)
-    expect(limit).to_have_value("4")
-    needed = f"{round_limit(MIXED.stated.record):g}"
-    expect(page.get_by_text(f"It takes a limit of {needed}. Only you can set it")).to_be_visible()
-    visit.survey(ONCE)
-    expect(page.get_by_text("Lifetime loss so far: up to 0 of 4")).to_be_visible()
-    allow("-3")
-    expect(page.get_by_text("The limit is a number above 0.")).to_be_visible()
-    allow("2.5")
-    expect(refusal).to_be_visible()
-    expect(review).to_have_count(0)
-    page.get_by_role("link", name="change the limit").click()
-    expect(limit).to_be_focused()
-    allow("3")
-    fill_in(page)
-    make(page)
-    expect(page.get_by_text("Lifetime loss so far: up to 3 of 3")).to_be_visible()
-    visit.survey(AGAIN)  # 3 and 2 are more than 3
-    expect(refusal).to_be_visible()
-    refused = "The studies that you have answered gave away up to 3. With this one, your lifetime loss would"
-    expect(page.get_by_text(refused)).to_be_visible()
-    expect(review).to_have_count(0)
-    allow("100")
-    expect(review).to_be_visible()
-    expect(page.get_by_text("Lifetime loss so far: up to 3 of 100")).to_be_visible()
-    visit.survey(ONCE)
-    allow("0.1")
-    expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
-    send(page)
-
-
 def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     page = visit.survey(AGAIN)
     expect(page.get_by_text("round 1 of 3")).to_be_visible()
@@ -304,30 +256,6 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     expect(page.get_by_text(total)).to_be_visible()
     expect(page.get_by_text("The same, even if your answers change")).to_be_visible()
     expect(page.get_by_text("In a study with rounds, the limit counts answers that change.")).to_be_visible()
-
-
-@pytest.mark.long
-def test_without_a_connection_or_a_receipt_the_report_waits(visit: Visit, collector: Running) -> None:
-    page = visit.survey(ONCE)
-    fill_in(page)
-    make(page)
-    before = counted(collector, ONCE)
-    portal = "<html>Accept the terms</html>"
-    visit.context.route(
-        "**/reports", lambda route: route.fulfill(status=200, content_type="text/html", body=portal)
-    )
-    page.get_by_role("button", name="Send").click()
-    expect(
-        page.get_by_text("The collector cannot be reached. Your report waits on this device")
-    ).to_be_visible()
-    assert page.evaluate("localStorage.getItem('deniable.received')") is None
-    visit.context.unroute("**/reports")
-    visit.context.set_offline(True)
-    page.get_by_role("button", name="Try again").click()
-    expect(page.get_by_text("You are offline. Your report waits on this device")).to_be_visible()
-    visit.context.set_offline(False)
-    expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
-    assert counted(collector, ONCE) == before + 1
 
 
 def test_forgetting_is_confirmed(visit: Visit) -> None:
@@ -510,60 +438,6 @@ def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
     expect(page.locator(".more > summary + .soft")).to_have_text(
         f"This is for “{easiest}”, the easiest question to guess."
     )
-
-
-@pytest.mark.long
-def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Running) -> None:
-    post(collector, MIXED, 400, **IN_TOWN)
-    post(collector, MIXED, 402, **IN_TOWN)
-    found = collector.get(f"/plans/{MIXED.id}/estimates", round=1, level=0.95).json()
-    page = visit.dashboard(MIXED)
-    expect(page.get_by_role("img", name="Estimates of Age")).to_be_visible()
-    drawn = page.get_by_role("img", name="Estimates of Home").locator("rect")
-    blocks = [row for row in found["groups"] if row["attribute"] == "Home"]
-    assert len(blocks) < TOWN.k
-    expect(drawn).to_have_count(len(blocks))
-    titles = drawn.locator("title").all_text_contents()
-    assert [title.startswith(row["value"]) for title, row in zip(titles, blocks, strict=True)] == [
-        True
-    ] * len(blocks)
-    page.get_by_text("Tables", exact=True).click()
-    expect(page.get_by_role("table", name="Estimates of Home").get_by_role("row")).to_have_count(
-        1 + len(blocks)
-    )
-    page.get_by_text("Charts", exact=True).click()
-    page.locator(".choices > summary").click()
-    page.get_by_text("Unbiased", exact=True).click()
-    expect(drawn).to_have_count(TOWN.k)
-    tallies = Tallies.from_dict(collector.get(f"/plans/{MIXED.id}/tallies", round=1).json())
-    together = MIXED.estimate(tallies)["Home"].interval(0.95, simultaneous=True).low
-    rows = [row for row in found["rows"] if row["attribute"] == "Home"]
-    assert [row["low_together"] for row in rows] == pytest.approx(together.tolist())
-    assert not any("low_together" in row for row in found["rows"] if row["attribute"] != "Home")
-    sure = [row["value"] for row in rows if row["low_together"] > 0]
-    assert sure
-    expect(page.locator(".map .cell.sure > title")).to_have_text(
-        [re.compile(rf"^{re.escape(value)} ") for value in sure]
-    )
-    expect(page.get_by_role("region", name="Home")).to_contain_text(f"so that all {TOWN.k} hold at once")
-    page.get_by_text("To publish", exact=True).click()
-    expect(drawn).to_have_count(len(blocks))
-    asides = page.locator(".attribute .aside:not(:empty)")
-    expect(asides).to_have_count(len(MIXED.names) - 1)  # a map is not followed report by report
-    sides = asides.evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().x)")
-    assert len(set(sides)) == 1  # all cards have one layout, whether of shares or of a mean
-    expect(page.locator(".links code")).to_have_attribute("title", MIXED.id)
-    expect(page.get_by_role("img", name="The mean of Income", exact=True)).to_be_visible()
-    means = {one["attribute"]: one for one in found["means"]}
-    assert means.keys() == {"Income"}  # an age has an open end, and so no mean
-    assert means["Income"]["low"] < 2950 < means["Income"]["high"]
-    expect(page.get_by_role("region", name="Age", exact=True)).to_contain_text("so this page shows groups")
-    shown = page.get_by_role("region", name="Income").locator(".center")
-    expect(shown).to_contain_text(f"{round(means['Income']['mean'])}"[:2])
-    page.get_by_text("Tables", exact=True).click()
-    expect(page.get_by_role("table", name="Estimates of Income").get_by_role("row")).to_have_count(2)
-    page.locator("summary[data-name=losses-more]").click()
-    expect(page.get_by_text("One report, per kilometer in “Home”")).to_be_visible()
 
 
 def test_a_reader_sees_results_and_nothing_to_change(browser: Browser, tmp_path: Path) -> None:

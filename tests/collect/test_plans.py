@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
 from deniable.errors import InvalidParameter
 from deniable.rounds import l_grr
 from deniable.tickets import draw_code
 from spec.make.chains import plan_chain
-from tests.collect.journeys import PHONE, Visit, check_access, counted, set_round, visiting
+from tests.collect.journeys import PHONE, Visit, counted, set_round, visiting
 from tests.collect.test_pages import TICKETED
-from tests.collector import HTTP, OPERATOR, Running, collecting
+from tests.collector import Running, collecting
 
 WEEKLY = dn.Study(
     {"How do you feel?": ["well", "so-so", "badly"]},
@@ -43,11 +42,6 @@ ASIDE = dn.Study(
 ).plan(people=1000)
 BOTH = f"#plan={WEEKLY.id}&plan={ONCE.id}"
 PLANS = CLOSED = [WEEKLY, ONCE, ASIDE]
-
-
-@pytest.fixture(autouse=True)
-def _two_rounds(collector: Running) -> None:
-    set_round(collector, WEEKLY, 2, None)
 
 
 def both(collector: Running) -> tuple[int, int]:
@@ -74,94 +68,6 @@ def following(browser: Browser, collector: Running, link: str, **options: Any) -
     with visiting(browser, collector, **options) as visit:
         visit.page.goto(link if link.startswith("http") else f"{collector.url}/{link}")
         yield visit
-
-
-@pytest.mark.long
-def test_two_plans_are_one_survey(browser: Browser, collector: Running) -> None:
-    before = both(collector)
-    with following(browser, collector, BOTH, locale="de-DE", viewport=PHONE, bypass_csp=True) as visit:
-        page = visit.page
-        expect(page.locator("h1")).to_have_text("Mood und Habits")
-        # the easiest answer first, over all rounds; then the sum of both, counting answers that change
-        assert WEEKLY.stated.counted is not None
-        times = math.exp((WEEKLY.stated.counted + ONCE.stated.record) / 1e9)
-        shown = f"{math.ceil(10 * times) / 10:.1f}"
-        box = page.locator("main > .promise")
-        expect(box.locator("> .headline")).to_contain_text("78")
-        expect(box).to_contain_text(shown.replace(".", ","))
-        check_access(page)
-        answer(page)
-        expect(page.locator(".review dd")).to_have_count(3)
-        expect(page.locator("main > .promise.hardly")).to_be_visible()  # the guarantee again, before sending
-        page.locator(".review button").first.click()  # back to the question itself, in the first part
-        expect(page.locator("form input[type=radio]").first).to_be_focused()
-        page.locator("form:not(.cap) button.main").click()
-        page.locator("form:not(.cap) button.main").click()
-        for consent in ("Jede Woche.", "Nur einmal."):
-            expect(page.get_by_text(consent)).to_be_visible()
-        page.locator("button.main").click()
-        expect(page.locator("#consent")).to_be_focused()
-        expect(page.locator(".consent label")).to_contain_text("Mood")
-        expect(page.locator(".consent label")).to_contain_text("Habits")
-        assert not [one for one in visit.sent if one.method == "POST"]
-        check_access(page)
-        page.locator("#consent").check()
-        page.locator("button.main").click()
-        expect(page.locator(".cards")).to_have_count(2)
-        check_access(page)
-        page.locator(".act button.main").click()
-        expect(page.locator("#receipt")).to_be_focused()
-        expect(page.get_by_text("Bis bald.")).to_be_visible()
-        assert both(collector) == plus(before, 1, 1)
-        page.reload()  # of another round, which is open, only the weekly question is asked
-        expect(page.get_by_text("„Habits“ haben Sie schon beantwortet")).to_be_visible()
-        expect(page.locator("h1")).to_have_text("Mood")
-        page.locator("form input[type=radio]").first.check()
-        page.locator("form:not(.cap) button.main").click()
-        page.locator("#consent").check()
-        page.locator("button.main").click()
-        page.locator(".act button.main").click()
-        expect(page.locator("#receipt")).to_be_focused()
-        assert both(collector) == plus(before, 2, 1)
-        opens = {"opens": "2999-01-02T08:00:00Z", "closes": None}
-        HTTP.put(f"{collector.url}/plans/{WEEKLY.id}/rounds/3", json=opens, headers=OPERATOR)
-        page.reload()
-        expect(page.locator(".head .notice", has_text="2999")).to_be_visible()
-
-
-@pytest.mark.long
-def test_what_arrived_stays_and_the_rest_is_tried_again(browser: Browser, collector: Running) -> None:
-    before = both(collector)
-    with following(browser, collector, BOTH) as visit:
-        page = visit.page
-        answer(page)
-        page.locator("#consent").check()
-        page.locator("button.main").click()
-        failed: list[int] = []
-
-        def refuse_once(route: Route) -> None:
-            body = route.request.post_data_buffer or b""
-            if body[1:9] == bytes.fromhex(ONCE.id)[:8] and not failed:
-                failed.append(1)
-                route.fulfill(status=422, json={"reason": "form", "detail": "the network changed it"})
-            else:
-                route.continue_()
-
-        visit.context.route("**/reports", refuse_once)
-        page.locator(".act button.main").click()
-        expect(page.get_by_text("“Mood” was received")).to_be_visible()
-        expect(page.get_by_text("“Habits” has not arrived")).to_be_visible()
-        expect(page.get_by_text("What has arrived stays counted")).to_be_visible()
-        assert both(collector) == plus(before, 1, 0)
-        set_round(collector, WEEKLY, 1, "2020-01-01T00:00:00Z")  # of the newest round it is answered
-        page.reload()  # the report waits on the device: nothing is asked
-        expect(page.get_by_text("You have answered “Mood” in this round")).to_be_visible()
-        expect(page.locator(".cards")).to_have_count(1)
-        page.locator(".act button.main").click()
-        expect(page.locator("#receipt")).to_be_focused()
-        set_round(collector, WEEKLY, 1, None)
-        assert both(collector) == plus(before, 1, 1)
-        visit.problems.clear()  # the refusal
 
 
 @pytest.mark.long
@@ -274,7 +180,7 @@ def test_plans_that_continue_each_other_are_one_line_with_a_way_to_both(
         with visiting(browser, running) as visit:
             page = visit.dashboard(new)
             expect(page.get_by_role("navigation", name="Studies").get_by_role("link")).to_have_count(2)
-            expect(page.get_by_text("It continues")).to_be_visible()
+            expect(page.get_by_text("It continues plan")).to_be_visible()
             page.get_by_role("link", name=f"plan {old.id[:12]}").click()
             expect(page.get_by_text("It is continued by")).to_be_visible()
             expect(page.locator("nav [aria-current=page]")).to_have_attribute("data-name", new.id)

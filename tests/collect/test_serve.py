@@ -38,7 +38,6 @@ from deniable.plan import canonical
 from deniable.reports import Tallies
 from deniable.store.store import Arrival, Outcome, Store, open_store
 from deniable.study import Plan
-from deniable.tickets import derive_invitation
 from deniable.wire import Report, Wire, to_batch
 from tests import services
 from tests.cases import by_night
@@ -964,19 +963,6 @@ def test_nothing_is_kept_of_who_sent(tmp_path: Path) -> None:
     assert report.body in written
     for trace in (agent.encode(), b"203.0.113.77", b"cookie-monster", b'127.0.0.1"', b"127.0.0.1 -"):
         assert trace not in written
-
-
-def test_invitations_are_written_with_their_links(tmp_path: Path, run: Run) -> None:
-    plan = PLAN.write(tmp_path / "plan.json")
-    made = run("tokens", str(plan), "--count", "3", "--url", "https://survey.example/")
-    first, *rows = [line.split(",") for line in made.out.splitlines()]
-    assert first == ["invitation", "code", "link"]
-    for token, code, link in rows:
-        assert link == f"https://survey.example/#plan={PLAN.id}&invitation={token}"
-        assert token == derive_invitation(code, PLAN.id)
-    found = {token for token, _, _ in rows}
-    assert len(found) == 3
-    assert all(len(token) >= 22 and token.replace("-", "").replace("_", "").isalnum() for token in found)
 
 
 def test_invitations_are_kept_from_others(tmp_path: Path, run: Run) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import deniable as dn
-from tests.collect.journeys import EXAMPLES, PHONE, check_access, post, visiting
+from tests.collect.journeys import EXAMPLES, PHONE, check_access, visiting
 from tests.collector import Running, post_people
 
 TRANSLATED = dn.Study(
@@ -132,29 +131,6 @@ def test_all_kinds_of_questions_on_two_pages(browser: Browser, collector: Runnin
         check_access(page)
         page.locator(".act button.main").click()
         expect(page.locator("#receipt")).to_be_visible()
-
-
-@pytest.mark.long
-def test_the_dashboard_says_what_one_answer_gives_away_and_has_one_panel_of_all_that_apply(
-    browser: Browser, collector: Running
-) -> None:
-    post(collector, MEDIA, 100, hours=10)
-    answer = MEDIA.loss.answer
-    assert answer is not None
-    assert MEDIA.loss.attribute < answer < MEDIA.loss.record
-    with visiting(browser, collector) as visit:
-        page = visit.dashboard(MEDIA)
-        lines = page.locator(".figures").first
-        label = "One report, between people who differ in one answer"
-        value = lines.locator("dt", has_text=label).locator("xpath=following-sibling::dd[1]")
-        expect(value).to_have_text(f"{math.ceil(1000 * answer - 1e-6) / 1000:g}")
-        expect(page.get_by_text("These guesses count that")).to_be_visible()
-        panel = page.get_by_role("region", name="media", exact=True).first
-        expect(panel).to_contain_text("all that apply: who chose each")
-        page.get_by_label("Tables").check()
-        rows = panel.locator("table").first.locator("tbody th")
-        expect(rows).to_have_text(["tv", "radio", "web"])
-        expect(page.get_by_role("region", name="media: tv", exact=True)).to_have_count(0)
 
 
 ISLAND = dn.Study.read(EXAMPLES / "island.toml").plan(people=1000)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import shutil
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 import deniable as dn
 from deniable.collect import warehouse
+from deniable.collect.intake import Served
 from deniable.collect.messages import Refusal
 from deniable.collect.openapi import OPERATIONS
 from deniable.collect.viewing import Views
 from deniable.collect.warehouse import Warehouse
 from deniable.rounds import l_grr
+from deniable.study import Plan
 from spec.make.chains import plan_chain
 from tests.collector import HTTP, Running, collecting
 from tests.running import Run
@@ -27,6 +33,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 LAST = FIRST + timedelta(days=DAYS - 1)
+
+
+def ask(view: Callable[[Request], Awaitable[Response]], plan: Plan, query: str = "") -> Any:
+    """What a view answers about a plan: JSON, or the text of a file."""
+    scope = {"type": "http", "path_params": {"id": plan.id}, "query_string": query.encode(), "headers": []}
+    raw = bytes(asyncio.run(cast("Coroutine[Any, Any, Response]", view(Request(scope)))).body)
+    return json.loads(raw) if raw.startswith(b"{") else raw.decode()
 
 
 @pytest.fixture(scope="module")
@@ -143,15 +156,21 @@ def test_the_page_says_what_moved_and_has_no_survey(browser: Browser, running: R
         expect(page.get_by_role("table", name="The last days of crash")).to_contain_text(str(LAST))
 
 
+def write_days_apart(folder: Path) -> tuple[Path, Path]:
+    """The folder of the first days, and that of the days on which many people have the new plan."""
+    write_days(folder)
+    lake, later = folder / "lake", folder / "later"
+    later.mkdir()
+    for t in range(ROLLED[0] + 2, LENGTH):
+        shutil.move(lake / f"day={BEGIN + timedelta(days=t)}", later)
+    return lake, later
+
+
 def test_plans_that_continue_each_other_are_one_with_one_series(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until the new plan has a day with enough reports, the old one is shown; then both are one."""
-    write_days(tmp_path)
-    lake, later = tmp_path / "lake", tmp_path / "later"
-    later.mkdir()
-    for t in range(ROLLED[0] + 2, LENGTH):
-        shutil.move(lake / f"day={BEGIN + timedelta(days=t)}", later)
+    lake, later = write_days_apart(tmp_path)
     shown = Warehouse([NEW, OLD], str(lake), None, "day", 120, None)
     assert (list(shown.offers()), shown.show_days(OLD.id).plans) == ([OLD.id], 1)
     for folder in later.iterdir():
@@ -165,6 +184,12 @@ def test_plans_that_continue_each_other_are_one_with_one_series(
     assert shown.tallied(NEW.id)[1].tallies == NEW.tally(last).tallies
     with pytest.raises(Refusal, match="shown with another one"):
         shown.show_days(OLD.id)
+    views = Views(shown, {NEW.id: Served(NEW)}, "token", 120, last_day=shown.tally_last_day)
+    for query in ("", "joined=true"):
+        assert ask(views.show_estimates, NEW, query)["day"] == days.dates[-1]
+    with pytest.raises(Refusal, match="does not say when rounds were open"):
+        ask(views.show_estimates, NEW, f"joined=true&round={LENGTH}")
+    assert ask(views.show_estimates, NEW, f"round={LENGTH}")["round"] == LENGTH
 
 
 def test_two_plans_that_continue_one_are_shown_once_they_have_reports(
@@ -189,6 +214,94 @@ def test_two_plans_that_continue_one_are_shown_once_they_have_reports(
             path.rename(later / f"{path.parent.name}.parquet")
 
 
+def test_results_are_of_one_day_though_tables_are_counted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every look finds one day more, on which 50 more of 300 people have moved to the new plan."""
+    lake, later = write_days_apart(tmp_path)
+    shown = Warehouse([NEW], str(lake), None, "day", 10, None)
+    monkeypatch.setattr(warehouse, "SECONDS", 0.0)
+    look, days = Warehouse._look, iter(sorted(later.iterdir()))
+
+    def look_again(counting: Warehouse) -> None:
+        shutil.move(next(days), lake)
+        look(counting)
+
+    monkeypatch.setattr(Warehouse, "_look", look_again)
+    views = Views(shown, {NEW.id: Served(NEW)}, "token", 10, last_day=shown.tally_last_day)
+    for moved in (100, 150, 200):
+        estimates = ask(views.show_estimates, NEW)
+        assert [part["n"] for part in estimates["plans"]] == [300 - moved, moved]
+
+
+def test_results_say_their_day_or_their_round_and_late_reports_may_be_those_of_the_same_people(
+    tmp_path: Path,
+) -> None:
+    """On the second day a third of the reports are late, of the first round: series, dashboard and estimates
+    by day have one interval, which is wider than that of other people.
+    """
+    cities = ["a", "b", "c"]
+    asked: dict[str, Any] = {"city": cities, "hours": dn.Number(0, 10), "age": dn.Range(0, 60, step=10)}
+    study = dn.Study(asked, epsilon_first=2.0, epsilon_forever=4.0, rounds=4)
+    plan, lake = study.plan(people=1000), tmp_path / "lake"
+    sent = [(1, 1, slice(0, 300)), (2, 1, slice(300, 400)), (2, 2, slice(0, 200))]
+    answers: dict[str, list[Any]] = {
+        "city": ["a", "b", "b", "c"] * 100,
+        "hours": [2.0, 7.0] * 200,
+        "age": [5, 15, 25, 35] * 100,
+    }
+    for day, number, who in sent:
+        chosen = {name: column[who] for name, column in answers.items()}
+        reports = plan.privatize(chosen, dn.remembering(1, round=number), people=range(400)[who])
+        plan.write_reports(lake / f"day=2026-09-0{day}/{number}.parquet", reports)
+    result = plan.estimate(plan.tally(lake, by="day"))[date(2026, 9, 2)]
+    series = dn.Series.read(plan, lake)
+    dashboard = Warehouse([plan], str(lake), None, "day", 50, None)
+    views = Views(dashboard, {plan.id: Served(plan)}, "token", 50, last_day=dashboard.tally_last_day)
+    shown = ask(views.show_estimates, plan)
+    parts = [{"plan": plan.id, "n": n, "round": number} for n, number in ((100, 1), (200, 2))]
+    assert (shown["day"], shown["round"], shown["n"], shown["plans"]) == ("2026-09-02", None, 300, parts)
+    found = {(row["attribute"], row["value"]): row for row in series.rows() if row["day"] == shown["day"]}
+    assert {name for name, _ in found} == set(asked)
+    mixed = {name: result.mean(name) for name in ("hours", "age")}
+    for v, label in enumerate(cities):
+        row = next(row for row in shown["rows"] if row["value"] == label)
+        low, high = (end[v] for end in result["city"].interval())
+        assert (row["unbiased_low"], row["unbiased_high"]) == (low, high)
+        of_series = found["city", label]
+        assert (of_series["low"], of_series["high"]) == (max(low, 0.0), min(high, 1.0))
+        assert of_series["number"] == row["unbiased"]
+    for row in shown["means"]:
+        mean, of_series = mixed[row["attribute"]], found[row["attribute"], "mean"]
+        assert (row["unbiased_low"], row["unbiased_high"]) == (mean.low, mean.high)
+        assert [of_series[name] for name in ("number", "low", "high")] == [mean.value, mean.low, mean.high]
+    others = dn.Series.read(plan, lake, people="others").rows()
+    for row in (row for row in others if row["day"] == shown["day"]):
+        same = found[row["attribute"], row["value"]]
+        assert row["high"] - row["low"] < 0.95 * (same["high"] - same["low"])
+    first = ask(views.show_estimates, plan, "round=1")
+    alone = plan.estimate(plan.tally(lake, number=1))
+    assert (first["day"], first["round"], first["n"], first["plans"]) == (None, 1, 400, [])
+    assert [row["unbiased"] for row in first["rows"][:3]] == alone["city"].frequencies.tolist()
+    share = ask(views.show_range, plan, "name=age&low=10&high=30&round=1")
+    assert (share["day"], share["round"], share["unbiased"]) == (None, 1, alone.range("age", 10, 30).value)
+    share = ask(views.show_range, plan, "name=age&low=10&high=30")
+    assert (share["day"], share["unbiased"]) == ("2026-09-02", result.range("age", 10, 30).value)
+    tallies = ask(views.show_tallies, plan)
+    assert (tallies["day"], tallies["round"], tallies["n"]) == ("2026-09-02", 2, 200)
+    assert "2026-09-02" in ask(views.show_estimates, plan, "format=csv")
+    for query, why in (
+        ("round=3", "0 reports so far"),
+        ("round=5", "no round 5: it has rounds 1 to 4"),
+        ("joined=true", "continues no other one"),
+        ("weights={}&joined=true", "leave out one"),
+    ):
+        with pytest.raises(Refusal, match=why):
+            ask(views.show_estimates, plan, query)
+    with pytest.raises(Refusal, match="no random order"):
+        ask(views.show_history, plan)
+
+
 def test_the_last_day_joins_what_was_reported_to_both_plans(browser: Browser, tmp_path: Path) -> None:
     """Shares and numbers of people are those of the day in estimates by day, and the page says so."""
     from playwright.sync_api import expect
@@ -203,14 +316,17 @@ def test_the_last_day_joins_what_was_reported_to_both_plans(browser: Browser, tm
         days = NEW.estimate(NEW.tally(tmp_path / "lake", by="day"))
         day = days[BEGIN + timedelta(days=ROLLED[0] + 3)]
         assert estimates["n"] == day.n == 300
-        plans = [{"plan": plan.id, "n": 150, "round": None} for plan in (OLD, NEW)]
+        last = ROLLED[0] + 3
+        plans = [{"plan": plan.id, "n": 150, "round": last + 1} for plan in (OLD, NEW)]
         assert (estimates["plans"], estimates["not_joined"]) == (plans, [])
+        assert (estimates["day"], estimates["round"]) == (str(BEGIN + timedelta(days=last)), last + 1)
         assert [row["unbiased"] for row in estimates["rows"]] == day["city"].frequencies.tolist()
         with visiting(browser, running, bypass_csp=True) as visit:
             page = visit.dashboard(NEW)
             moved = page.get_by_role("region", name="What moved")
-            joined = f"joined as well: 150 to plan {OLD.id[:12]} and 150 to plan {NEW.id[:12]}."
-            expect(moved).to_contain_text(joined)
+            parts = [f"150 to plan {plan.id[:12]} in round {last + 1}" for plan in (OLD, NEW)]
+            expect(moved).to_contain_text(f"Results of the last day are joined: {' and '.join(parts)}.")
+            expect(page.get_by_text(f", in round {last + 1}")).to_be_visible()
             expect(page.get_by_text("on the last day")).to_be_visible()
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+
+import pytest
 
 import deniable as dn
 from deniable.study import Plan
@@ -30,12 +33,22 @@ def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
     run("plan", "old.toml", "--people", "1000", "-o", "old.json")
     planned = run("plan", "new.toml", "--people", "1000", "--continues", "old.json", "-o", "new.json")
     assert planned.err.endswith("next: deniable serve old.json new.json\n")
-    told = planned.out
-    assert "'crash': carried on, with more answers: driver." in told
-    assert "with the 1 plan that it continues" in run("verify", "new.json").out
+    shown = run("verify", "new.json").out
+    for explained in (planned.out, shown):
+        assert "'crash': carried on, with more answers: driver." in explained
+    verified = json.loads(run("verify", "new.json", "--json").out)
+    alone, together = verified["loss_counted"], verified["chain"]["changing_values"]
+    assert alone < together - 0.5
+    counted = [line.split()[4] for line in shown.splitlines() if line.startswith("loss of all ")]
+    assert [float(figure) for figure in counted] == pytest.approx([alone, together], abs=1e-7)
+    assert verified["best_pick"] == pytest.approx(1 / (1 + math.exp(-together)))
+    refused = run("verify", "new.json", "--cap", f"{(alone + together) / 2}").err
+    assert "with the plans that it continues, if answers change, more than the cap of" in refused
     refused = run("plan", "other.toml", "--people", "1000", "--continues", "old.json").err
     assert "carries on nothing" in refused
     continuing = ("--people", "1000", "--continues", "old.json")
+    twice = run("plan", "new.toml", *continuing, "--continues", "new.json")
+    assert (twice.code, "--continues takes one plan, got old.json, new.json; " in twice.err) == (2, True)
     replaced = run("plan", "new.toml", *continuing, "-o", "old.json", "--force")
     assert replaced.code == 2
     assert "old.json is the plan that devices have" in replaced.err
@@ -53,6 +66,7 @@ def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
     assert f"plan {plans[1]} continues plan {plans[0]}; name it first" in swapped
     in_round = ("estimate", "new.json", "new.parquet", "--continues", "old.json:1", "old.parquet")
     assert run(*in_round).out == run(*both).out
+    assert "of two plans or more, each once" in run(*both, "--continues", "old.json", "old.parquet").err
     missing = run("estimate", "new.json", "new.parquet", "--continues", "old.json:2", "old.parquet").err
     assert "there are no reports" in missing
     assert "of round 2 in old.parquet" in missing
@@ -76,3 +90,19 @@ def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
     assert "does not continue plan" in foreign
     linked = ("estimate", "new.json", "--from", "lake", "--change-from", "old.json", "--people", "linked")
     assert "--people linked is about one plan" in run(*linked).err
+
+
+def test_the_printed_consent_counts_the_plans_before_as_that_of_the_plan_does(run: Run) -> None:
+    write_study("old.toml", "no", "app")
+    write_study("new.toml", "no", "app", "driver")
+    study = Path("new.toml").read_text(encoding="utf-8")
+    Path("new.toml").write_text(f"survey.consent = true\n{study}", encoding="utf-8")
+    run("plan", "old.toml", "--people", "1000", "-o", "old.json")
+    continuing = ("--people", "1000", "--continues", "old.json")
+    run("plan", "new.toml", *continuing, "-o", "new.json")
+    texts = Plan.read("new.json").document.texts
+    assert texts is not None
+    printed = json.loads(run("texts", "new.toml", *continuing, "--json").out)
+    assert printed["consent"] == texts.consent
+    alone = json.loads(run("texts", "new.toml", "--people", "1000", "--json").out)
+    assert alone["consent"] != texts.consent

@@ -16,7 +16,6 @@ from pyarrow import parquet
 import deniable as dn
 from deniable.commands.shared import answers, console
 from deniable.frames import locate_rows, read_answers
-from deniable.results.findings import Findings
 from deniable.study import Plan
 from deniable.study.study import Study
 from tests import statistics
@@ -47,6 +46,16 @@ def small_plan(run: Run, extra: str = "epsilon = 2.0") -> None:
         f'{extra}\n[attributes]\na = ["x", "y", "z"]\nb = ["1", "2"]\n', encoding="utf-8"
     )
     assert run("plan", "study.toml", "--people", "1e3", "-o", "plan.json", "--force").code == 0
+
+
+def test_a_plan_that_a_warehouse_counts_needs_no_collector(run: Run) -> None:
+    small_plan(run, 'epsilon = 2.0\nobjective = { counted_in = "warehouse" }')
+    outcome = run("plan", "study.toml", "--people", "1000", "-o", "plan.json", "--force")
+    assert outcome.err.endswith(
+        "(docs/pipeline.md): deniable decode plan.json reports.bin -o reports.parquet\n"
+    )
+    tickets = run("plan", "study.toml", "--people", "1000", "-o", "t.json", "--ticket-key", "t.key")
+    assert tickets.err.endswith("next: deniable serve t.json --ticket-key t.key\n"), "they need a collector"
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -643,23 +652,6 @@ def test_no_reports_and_bad_levels(run: Run) -> None:
     Path("data.csv").write_text("a,b\n" + "x,1\n" * 50, encoding="utf-8")
     assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet").code == 0
     assert "confidence level" in run("estimate", "plan.json", "r.parquet", "--level", "2").err
-
-
-def test_counts_and_names_are_those_of_each_attribute(run: Run) -> None:
-    small_plan(run)
-    plan = Plan.read("plan.json")
-    people = {"a": ["x", "y"] * 500, "b": ["1", "2"] * 500}
-    result = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
-    frame, rows = result.frame(backend="pandas"), Findings(result.numbers).rows.table()
-    assert [row | {"plan": plan.id} for row in frame.to_dict("records")] == rows
-    for name, estimate in result.items():
-        alone = estimate.frame(backend="pandas").drop(columns="count")
-        mine = frame[frame.attribute == name].reset_index(drop=True)
-        unbiased = mine[["value", "unbiased", "stderr", "unbiased_low", "unbiased_high"]]
-        assert unbiased.set_axis(list(alone.columns), axis=1).equals(alone)
-        assert set(mine["n"]) == {estimate.n}
-    assert all(name in str(result) for name in ("share", "low", "high"))
-    assert all(name in result.text(unbiased=True) for name in ("unbiased", "stderr", "low", "high"))
 
 
 def test_long_work_shows_a_bar(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

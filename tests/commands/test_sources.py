@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psycopg
@@ -13,8 +12,6 @@ import pytest
 from pyarrow import parquet
 
 import deniable as dn
-from deniable.engines.databases import hide_password, require
-from deniable.errors import DeniableError
 from tests import services
 from tests.engines.test_counts import copy_table
 from tests.engines.test_counts import require as require_module
@@ -165,20 +162,6 @@ def test_what_is_wrong_is_said_in_words(
     assert outcome.out == ""
 
 
-def test_a_table_that_is_missing_or_holds_something_else_is_refused(lake: pa.Table, run: Run) -> None:
-    address = services.cluster().url()
-    arguments = ("estimate", "plan.json", "--from", address, "--table")
-    assert "there is no table 'reports' in the database" in run(*arguments, "reports").err
-    with psycopg.connect(address, autocommit=True) as connection:
-        copy_table(connection, lake)
-        connection.execute("ALTER TABLE t ALTER COLUMN color TYPE text")
-    outcome = run(*arguments, "t")
-    assert (outcome.code, outcome.err) == (
-        1,
-        "error: the column 'color' of a table of reports must hold signed integers of at most 64 bits\n",
-    )
-
-
 def test_rounds_are_not_added_up(lake: pa.Table, run: Run) -> None:
     AGAIN.write("plan.json", overwrite=True)
     for i, n in ((1, 189), (2, 200)):
@@ -210,20 +193,6 @@ def test_files_of_other_plans_in_a_folder_are_not_read(lake: pa.Table, run: Run)
     PLAN.write_reports("lake/2.parquet", draw_reports(5))
     outcome = run("estimate", "plan.json", "--from", "lake")
     assert (outcome.code, "has no column 'id', and other files have" in outcome.err) == (1, True)
-
-
-def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def find(_: str) -> Any:
-        return None
-
-    monkeypatch.setattr("deniable.engines.databases.find_spec", find)
-    with pytest.raises(DeniableError, match=r"this needs psycopg; install it with: .*\[postgres\]"):
-        require("psycopg", "postgres")
-
-
-def test_no_password_is_shown() -> None:
-    assert hide_password("postgresql://me:s@cret@host:5432/db?password=x") == "postgresql://host:5432/db"
-    assert hide_password("lake/*.parquet") == "lake/*.parquet"
 
 
 def test_several_files_are_counted_together(lake: pa.Table, run: Run) -> None:

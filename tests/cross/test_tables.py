@@ -76,13 +76,6 @@ def _list_reports(name: str, k: int) -> tuple[Floats, Floats]:
     return supports.astype(float), chances
 
 
-def _simulate(mechanism: Mechanism, cells: Floats, n: int, studies: int, seed: int) -> Integers:
-    """The counts of many studies, a row each."""
-    rng, law = np.random.default_rng(seed), mechanism.law
-    assert isinstance(law, Law)
-    return rng.multinomial(n, law.q + law.gain * cells.ravel(), size=studies)
-
-
 def _read(mechanism: Mechanism, counts: Integers, n: int, shape: tuple[int, int]) -> CrossTable:
     rows, columns = (list(map(str, range(size))) for size in shape)
     estimate = mechanism.estimate(Tally(n, counts))
@@ -102,20 +95,6 @@ def test_pairs_of_hadamard_rows_are_not_alike() -> None:
     alike = np.where(np.eye(16, dtype=bool), joint, off)
     wrong = float(((alike - np.outer(supported, supported)) / law.gain**2)[:2, :2].sum())
     assert wrong < 0.8 * found
-
-
-@pytest.mark.long
-def test_ratios_hold() -> None:
-    """The relative risk and the odds ratio, at the truth 0.25 / 0.30 and 7 / 9."""
-    mechanism, n = dn.grr(10, 2.0), 4000
-    counts = _simulate(mechanism, SMOKERS, n, 120, seed=14)
-    tables = [_read(mechanism, one, n, (5, 2)) for one in counts]
-    for truth, found in (
-        (0.25 / 0.3, [table.ratio("0", "1") for table in tables]),
-        ((0.25 / 0.75) / (0.3 / 0.7), [table.odds("0", "1") for table in tables]),
-        (-0.05, [table.difference("0", "1") for table in tables]),
-    ):
-        assert 0.92 <= np.mean([one.low <= truth <= one.high for one in found]) <= 1.0
 
 
 def test_what_is_not_known_is_said() -> None:
@@ -353,33 +332,6 @@ def test_a_trend_says_where_it_goes() -> None:
 F = np.array([[0.30, 0.10, 0.05], [0.15, 0.25, 0.15]])
 
 
-@pytest.mark.parametrize(
-    ("name", "epsilon", "expected"),
-    [
-        ("grr", 1.0, (3.183833, -0.601488, -0.645586, -0.430993, 5.041702)),
-        ("ss", 1.0, (2.752875, -0.533800, -0.554769, -0.478958, 4.710083)),
-        ("oue", 1.0, (4.192694, -0.030000, -0.045000, -0.005000, 11.745583)),
-        ("hr", 1.0, (4.592694, 0.078198, -0.045000, 0.644186, 15.793141)),
-        ("grr", 2.0, (0.676828, -0.117105, -0.139931, -0.052975, 0.937533)),
-    ],
-)
-def test_covariances_of_cells(name: str, epsilon: float, expected: tuple[float, ...]) -> None:
-    law = getattr(dn.mechanisms, name)(6, epsilon).law
-    f = F.ravel()
-    g = law.q + law.gain * f
-    c = (law.pairs.joint(f) - np.outer(g, g)) / law.gain**2
-    found = c[0, 0], c[0, 1], c[0, 5], c[1, 2], c[:3, :3].sum()
-    np.testing.assert_allclose(found, expected, atol=2e-6)
-
-
-@pytest.mark.parametrize(("name", "row", "cell"), [("oue", 6.021542, 3.506690), ("hr", 6.805146, None)])
-def test_a_fixed_total_halves_the_variance_of_margins(name: str, row: float, cell: float | None) -> None:
-    c = OneReport(getattr(dn.mechanisms, name)(6, 1.0).law).covariance(F.ravel(), np.eye(6))
-    assert c[:3, :3].sum() == pytest.approx(row, abs=1e-6)
-    if cell is not None:
-        assert c[0, 0] == pytest.approx(cell, abs=1e-6)
-
-
 def test_a_table_of_counts() -> None:
     m = dn.grr(6, 1.0)
     estimate = m.estimate(Tally(3000, np.array([800, 500, 430, 470, 420, 380])))
@@ -403,11 +355,6 @@ def test_a_table_of_counts() -> None:
 def test_noncentrality_of_one_report(name: str, epsilon: float, each: float) -> None:
     spread = _spread(getattr(dn.mechanisms, name)(10, epsilon).law)
     assert find_dependence(SMOKERS, spread)[0] == pytest.approx(each, rel=1e-6)
-
-
-def test_two_reports_with_half_of_the_budget_each() -> None:
-    c = TwoReports(dn.grr(2, 0.5).law, dn.grr(3, 0.5).law).covariance(F.ravel(), np.eye(6))
-    np.testing.assert_allclose(np.diag(c)[:3], [32.642875, 31.218896, 29.605800], atol=2e-6)
 
 
 def test_tables_that_share_an_attribute_agree() -> None:

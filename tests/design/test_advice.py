@@ -19,7 +19,6 @@ from deniable.design.workshop import Stale, Workshop
 from deniable.errors import InvalidParameter
 from deniable.study.study import Study
 from tests.collect.journeys import DESK
-from tests.collector import TOKEN, collecting, post_people
 from tests.design.test_app import HOST, Client
 from tests.design.test_page import designing, opened
 
@@ -178,36 +177,3 @@ def test_a_study_is_mended_by_one_button_undone_and_saved(browser: Browser, file
         number = apply_and_save(page, "Raise epsilon")
     assert "# By hand." in file.read_text(encoding="utf-8")
     assert Study.read(file) == advice[number].study
-
-
-@pytest.mark.long
-def test_from_eight_hopeless_questions_to_results_of_the_population(
-    browser: Browser, file: Path, tmp_path: Path
-) -> None:
-    """The operator knows everybody's age: this, importance and a larger epsilon make the study work.
-
-    In the population the eight groups are of equal size, and only the youngest takes drugs. Half of those who
-    report are of it.
-    """
-    hopeless = Study.read(file)
-    with designing(file) as link, opened(browser, link, viewport=DESK) as page:
-        page.get_by_text("You know some answers anyway").click(timeout=240_000)
-        page.locator(".advice").get_by_label("age").check(force=True)
-        number = apply_and_save(page, "Send 'age' as known")
-    proposal = hopeless.advise(2_000, may_know=["age"])[number]
-    mended = Study.read(file)
-    assert mended == proposal.study
-    assert mended.advise(proposal.people).is_enough
-    plan = mended.plan(proposal.people)
-    alike = {"sex": "female", "harassed": "no", "town": "c", "income": 900, "stress": 2, "media": ["tv"]}
-    ages = [5, 5, 5, 5, 5, 5, 5, 15, 25, 35, 45, 55, 65, 75] * 150
-    people = [alike | {"age": age, "drugs": "yes" if age == 5 else "no"} for age in ages]
-    with collecting(tmp_path, [plan]) as collector:
-        post_people(collector, plan, people)
-        result = dn.Results(collector.url, token=TOKEN).read(plan)
-        weighted = result.weighted({"age": dict.fromkeys(mended.attributes["age"].labels, 1_000)})
-        shares = [
-            next(row["share"] for row in each.find(0.95).rows.values if row["attribute"] == "drugs")
-            for each in (result, weighted)
-        ]
-        assert shares[1] < 0.35 < shares[0]

@@ -360,19 +360,6 @@ def test_simulated_people_have_texts_that_are_found() -> None:
         assert "in 5 % of studies" in found["why"]
 
 
-def test_levels_are_guessed_once_and_text_by_two_answers() -> None:
-    income = dn.Range(0, 1024, step=1, queries="ranges")
-    questions = {"income": income, "word": dn.Text("a-z", longest=3), "smokes": ["yes", "no"]}
-    rows = {
-        one["attribute"]: one
-        for one in forecast(dn.Study(questions, epsilon=4.0).plan(people=3000))["guesses"]
-    }
-    assert list(rows) == ["income, in 4 groups", "income", "word", "smokes"]
-    assert all(one["blind"] <= one["report"] <= one["reported"] <= 1 for one in rows.values())
-    assert rows["word"]["blind"] == 0.5
-    assert rows["word"]["what"] == "which of two answers it is, at most"
-
-
 def test_text_hides_no_guess_from_questions_that_depend_on_each_other() -> None:
     asked = {"smokes": ["yes", "no"], "brand": ["a", "b", "c"]}
 

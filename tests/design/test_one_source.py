@@ -12,9 +12,7 @@ import pytest
 
 from deniable import Study
 from deniable.attack import success
-from deniable.choose import list_precisions
 from deniable.design.forecast import forecast
-from deniable.explain.choice_reasons import tabulate_precisions
 from deniable.explain.explain import reconsider
 from deniable.explain.guesses import explain_guesses, guess_attributes, guess_questions
 from deniable.formatting import format_percent
@@ -25,10 +23,6 @@ from tests.running import run_in
 STUDIES = 40
 WHOLE = 10
 """Of so many studies, one has all that a page shows computed, which takes longest."""
-PLANNED_AGAIN = 4
-"""Of so many studies, one is planned again for a margin."""
-ERROR = 4.0
-"""The margin, in points, that the shell counts people for."""
 
 
 @pytest.fixture(scope="module")
@@ -54,35 +48,6 @@ def run_people(study: DrawnStudy, *options: str) -> Any:
     outcome = run_in(study.file.parent, "people", study.file.name, *options, "--json")
     assert outcome.code == 0, outcome.err
     return json.loads(outcome.out)
-
-
-@pytest.mark.long
-def test_people_are_counted_alike(drawn: list[tuple[str, DrawnStudy]]) -> None:
-    """By `plan` and by `people`; and the plan of as many people as a margin takes has that margin."""
-
-    def check(study: DrawnStudy) -> None:
-        here = reconsider(study.plan.document, study.plan.considered)
-        stated = list(list_precisions(here))
-        rows = read_rows(tabulate_precisions(here), r"question +what is read")
-        shell = run_people(study, "--people", str(study.people))["questions"]
-        assert len(rows) == len(stated) <= len(shell)  # tables by known groups are no attribute's
-        for precision, cells, row in zip(stated, rows, shell, strict=False):
-            text = [precision.attribute, precision.describe(), precision.format_margin()]
-            assert cells[:3] == text
-            assert cells[-1] == precision.format_people()
-            assert row == precision.to_dict()
-
-    def check_margin(study: DrawnStudy) -> None:
-        people = run_people(study, "--error", str(ERROR))["people"]
-        there = Study.read(study.file).plan(people=people)
-        margins = [precision.margin / (precision.width or 1) for precision in there.precisions()]
-        assert max(margins) <= ERROR / 100 * (1 + 1e-9)
-        if there.mechanism == study.plan.mechanism:  # as many are enough, however many are asked
-            enough = [precision.people_enough() for precision in there.precisions()]
-            assert enough == [precision.people_enough() for precision in study.plan.precisions()]
-
-    check_each(check, drawn)
-    check_each(check_margin, drawn[::PLANNED_AGAIN])
 
 
 def test_guesses_are_stated_alike(drawn: list[tuple[str, DrawnStudy]]) -> None:

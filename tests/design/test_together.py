@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 import tomllib
 from pathlib import Path
 from typing import Any
-
-import pytest
-from playwright.sync_api import Browser, expect
 
 import deniable as dn
 from deniable.design.draft import Draft, Question
 from deniable.design.preview import preview
 from deniable.design.problems import check
 from deniable.explain.table_precision import expect_tables
-from tests.collect.journeys import DESK, PHONE
-from tests.design.test_page import designing, id_of, opened
 
 TEXT = """\
 # Smoking.
@@ -119,44 +113,3 @@ def test_tables_wait_for_questions_that_are_half_written() -> None:
     target = check(Draft({"epsilon": 1.0, "target": "job"}, half), Path())
     assert target.study is not None
     assert target.study.target is None
-
-
-@pytest.mark.long
-def test_tables_are_chosen_and_written(browser: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "study.toml"
-    file.write_text(TEXT, encoding="utf-8")
-    with designing(file) as link, opened(browser, link, viewport=DESK) as page:
-        panel, told = page.locator(".joined"), page.locator(".expected li")
-        expect(told).to_have_count(3)  # by the known group alone
-        offered = page.locator("#together option")
-        expect(offered).to_have_text(["age", "smoker", "sex"])
-        page.locator("#together").select_option("smoker")
-        page.locator("#together-by").select_option("age")
-        page.get_by_role("button", name="Add this table").click()
-        expect(panel.locator("li")).to_have_text([re.compile("smoker by age")])
-        expect(told.first).to_contain_text(re.compile(r"smoker by age.*± [\d.]+ points"))
-        expect(told.first).to_contain_text("To tell 25 % from 30 % in two rows takes")
-        expect(page.locator(f"#{id_of(page, 'smoker')}-verdict")).to_have_text("read in tables")
-        expect(page.locator(".results h3").first).to_have_text(re.compile("smoker: yes, by age|sex"))
-        page.locator("#together").select_option("smoker")
-        page.get_by_role("button", name="Add this table").click()
-        expect(page.locator("#status")).to_have_text("This table is there already.")
-        page.locator("#together").select_option("sex")
-        page.get_by_role("button", name="Add this table").click()
-        expect(panel.locator("li")).to_have_count(2)
-        panel.get_by_role("button", name="Remove the table of age and sex").click()
-        page.locator("summary", has_text="smoker").first.click()
-        page.locator(f"#{id_of(page, 'smoker')}-name").fill("smokes")
-        page.keyboard.press("Tab")
-        expect(panel.locator("li")).to_have_text([re.compile("smokes by age")])
-        page.set_viewport_size(PHONE)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        page.wait_for_selector(".figures-of[aria-busy=false]")
-        page.get_by_role("button", name="Save").click()
-        expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
-        written = file.read_text(encoding="utf-8")
-        assert written.startswith("# Smoking.")
-        assert 'together = [["age", "smokes"]]' in written
-        study = dn.Study.read(file)
-        assert study.together == (("age", "smokes"),)
-        assert study.known == ("arm",)

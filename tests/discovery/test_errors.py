@@ -6,7 +6,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import stats
 
@@ -152,37 +151,6 @@ def test_plain_intervals_do_not_hold() -> None:
     m, share, n, _, counts = draw_shown(1.5, 2)
     _, low, high = state_shown(m, counts, n, 0)
     assert ((low <= share) & (share <= high)).mean() < 0.7
-
-
-def select_by_holm(counts: npt.NDArray[np.int64], n: int, q: float) -> npt.NDArray[np.bool_]:
-    """Holm's procedure: the largest count faces alpha / m, the next alpha / (m - 1), until one fails."""
-    order = np.argsort(-counts)
-    tails = stats.binom.sf(counts[order] - 1, n, q)
-    passed = np.logical_and.accumulate(tails <= 0.05 / (counts.size - np.arange(counts.size)))
-    chosen = np.zeros(counts.size, dtype=bool)
-    chosen[order[passed]] = True
-    return chosen
-
-
-def measure_listed(holm: bool) -> tuple[int, int]:
-    """How many conditional intervals hold, of 4 codes near the limit among 12 that are listed."""
-    m, n, generator = dn.mechanisms.linear(50, 2.0), 16_000, np.random.default_rng(4)
-    share = 2.5 * float(m.law.variance(n)) ** 0.5
-    shares = np.array([share] * 4 + [0.1] * 8)
-    threshold = find_threshold(m, n, 0.05 / shares.size)
-    found = []
-    for counts in generator.binomial(n, m.law.q + shares * m.law.gain, (400, shares.size)):
-        chosen = select_by_holm(counts, n, m.law.q) if holm else counts >= threshold
-        found.append(counts[:4][chosen[:4]])
-    _, low, high = state_shown(m, np.concatenate(found), n, threshold)
-    return int(((low <= share) & (share <= high)).sum()), low.size
-
-
-def test_holm_spoils_conditional_intervals() -> None:
-    held, shown = measure_listed(holm=False)
-    statistics.at_least(held, shown, 0.95, "intervals of what is shown")
-    with pytest.raises(AssertionError, match="intervals of what Holm shows"):
-        statistics.at_least(*measure_listed(holm=True), 0.95, "intervals of what Holm shows")
 
 
 M = dn.mechanisms.linear(50, 2.0)

@@ -23,6 +23,7 @@ import pyarrow as pa
 import deniable as dn
 from deniable.engines.databases import SparkTable
 from deniable.reports.spark import _privatize_blocks
+from deniable.results.windows import tally_chain
 from tests.engines.test_counts import Faulty, count_inside
 
 _SECONDS = 600  # that a task waits at most
@@ -223,11 +224,16 @@ def privatize_again(session: Any, plan: str, answers: str, into: str, signs: str
 
 
 def count_messages(
-    session: Any, plan: str, messages: str, into: str, checkpoint: str, within: list[str] | None, by: str
+    session: Any,
+    plan: str,
+    messages: str,
+    into: str,
+    checkpoint: str,
+    within: list[str] | None,
+    by: list[str],
 ) -> dict[str, Any]:
     """What Spark counts in a column of messages, at once and as a stream of one file after the other."""
     read = dn.Plan.read(plan)
-    number = None if read.document.rounds is None else 1
     frame = session.read.parquet(messages)
     rows = read.decode(frame, beside=["day"])
     stream = session.readStream.schema(frame.schema).option("maxFilesPerTrigger", 1).parquet(messages)
@@ -236,13 +242,12 @@ def count_messages(
         into,
         checkpoint,
         by=by,
-        number=number,
         within=None if within is None else (within[0], within[1]),
         availableNow=True,
     )
     query.awaitTermination()
     return {
-        "table": dict(read.tally(rows, by=by, number=number)),
+        "table": tally_chain(read.document, rows, None, by[0], None, None),
         "refused": [tuple(row) for row in rows.groupBy("refused").count().collect()],
         "again": _refuse(lambda: read.tally(stream)),
         "other": _refuse(
@@ -252,7 +257,6 @@ def count_messages(
                 f"{checkpoint}-other",
                 by=by,
                 within=None,
-                number=number,
             )
         ),
     }

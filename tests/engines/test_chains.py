@@ -14,8 +14,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from deniable.engines import Request
+from deniable.engines import Request, TableForm
+from deniable.mechanisms import Mechanism
+from deniable.records.single import as_record_mechanism
 from deniable.results.windows import Windows, count_windows, join_refused, tally_chain
+from deniable.rounds import dbitflip, l_grr
 from deniable.study import Plan
 from spec.make.chains import chains
 from tests import services, spark
@@ -122,6 +125,26 @@ def test_each_plan_has_its_own_rows_and_all_rows_are_accounted_for(seed: int) ->
     assert refused["plan"] == table.num_rows - sum(
         int(pa.compute.sum(pa.compute.equal(table["plan"], plan.id)).as_py()) for plan in plans
     )
+
+
+def test_a_table_holds_plans_whose_columns_mean_the_same() -> None:
+    def make_form(name: str, mechanism: Mechanism) -> TableForm:
+        return TableForm("0" * 64, (name,), as_record_mechanism(mechanism), rounds=2)
+
+    bits, values = dbitflip(5, 1.0, 2), l_grr(3, 1.0, 2.0)
+    newest = make_form("crash", bits)  # with lists in "crash.about"
+    for name, mechanism, is_held in (
+        ("crash", bits, True),
+        ("crash", values, True),
+        ("Crash", bits, False),
+        ("crash.about", values, False),
+        ("plan", values, False),
+        ("id", values, False),
+    ):
+        other = make_form(name, mechanism)
+        assert newest.fits_beside(other) == other.fits_beside(newest) == is_held, name
+    for plans in list_chains().values():
+        assert plans[-1].document.plans_in_table == tuple(plan.document for plan in reversed(plans))
 
 
 def test_a_table_without_the_columns_of_a_plan_has_no_reports_of_it() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +123,14 @@ def test_spss_and_stata_read_labels(run: Run, tmp_path: Path, ending: str, most:
     assert about.variable_value_labels["drugs_y"] == {0: "y", 1: "no"}
     assert "age" not in about.variable_value_labels, "so many values have no labels"
     assert "exists" in run("export", str(tmp_path / "plan.json"), "--codebook", "-o", str(file)).err
+
+
+def test_labels_are_written_where_another_library_is_in_use(plan: Plan, tmp_path: Path) -> None:
+    """pyreadstat takes no table of pyarrow."""
+    plan.write(tmp_path / "plan.json")
+    program = (
+        "import sys, pyarrow, deniable as dn; assert 'pandas' not in sys.modules; "
+        "dn.Plan.read('plan.json').codebook().write_labels('labels.sav')"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    assert "works" in pyreadstat.read_sav(tmp_path / "labels.sav")[1].column_names

@@ -53,9 +53,9 @@ def test_words_have_limits_in_points(count: int, width: float | None, points: fl
 
 def test_bytes_are_named_only_where_they_differ() -> None:
     row = dn.Study({"a": list("abc")}, epsilon=1.0).plan(1000).considered[0]
-    longer = replace(row, score=row.score / 1.02, report_bytes=row.report_bytes._replace(expected=9.5))
+    longer = replace(row, score=row.score / 2, report_bytes=row.report_bytes._replace(expected=9.5))
     assert _name_smaller(row, [longer]).endswith(
-        "would err 2 % less, with reports that are longer on average."
+        "would err 50 % less, with reports that are longer on average."
     )
     most = replace(longer, report_bytes=row.report_bytes._replace(expected=9.5, most=9))
     assert "9 bytes a report instead of 1." in _name_smaller(row, [most])

@@ -142,21 +142,6 @@ def test_one_value_then_anything(
     assert_law_of(chained(p1, coins(k, p2, q2)), first.then(dn.law.Law.independent(k, p2, q2)))
 
 
-@MANY
-@given(st.integers(2, 40), st.floats(0.2, 5), st.floats(0.05, 0.95))
-def test_two_rounds_of_randomized_response(k: int, forever: float, share: float) -> None:
-    """L-GRR: the chain's ratio is (a r + k - 1) / (a + r + k - 2); its exact calibration makes one report
-    grr(epsilon_1).
-    """
-    a, c = Fraction(math.exp(forever)), Fraction(math.exp(share * forever))
-    p2 = (c * (a + k - 2) - (k - 1)) / ((a - 1) * (c + k - 1))
-    chain = dn.law.Law.fixed_size(k, 1, a / (a + k - 1)).then(dn.law.Law.fixed_size(k, 1, p2))
-    r = p2 * (k - 1) / (1 - p2)
-    assert chain.ratio == (a * r + k - 1) / (a + r + k - 2) == c
-    assert (chain.exact_p, chain.exact_q) == (c / (c + k - 1), 1 / (c + k - 1))
-    assert math.isclose(chain.variance(1), (c + k - 2) / (c - 1) ** 2, rel_tol=1e-9)
-
-
 @pytest.mark.parametrize(("forever", "once"), [(2.0, 1.0), (1.0, 0.3), (4.0, 2.4)])
 def test_two_rounds_of_unary_encoding(forever: float, once: float) -> None:
     """L-OSUE is oue(epsilon_1) exactly, L-SUE is sue(epsilon_1)."""

@@ -107,23 +107,6 @@ def _ratio(rows: list[list[int]], x: int, y: int) -> Fraction:
     return max(Fraction(p, sum(a)) / Fraction(q, sum(b)) for p, q in zip(a, b, strict=True))
 
 
-def test_geometric_noise_on_a_line_loses_its_rate_per_step() -> None:
-    """Weights 2^-|x - y| with the ends gathering what falls outside: log 2 for every unit of distance."""
-    size = 5
-    rows = []
-    for x in range(size):
-        row = [Fraction(1, 3) * Fraction(1, 2) ** abs(x - y) for y in range(size)]
-        row[0], row[-1] = (
-            Fraction(2, 3) * Fraction(1, 2) ** x,
-            Fraction(2, 3) * Fraction(1, 2) ** (size - 1 - x),
-        )
-        assert sum(row) == 1
-        rows.append(row)
-    loss = dn.law.Matrix.of(rows).loss_per(lambda x, y: abs(x - y))
-    assert math.isclose(loss, math.log(2), rel_tol=1e-14)
-    assert loss >= math.log(2)
-
-
 def test_probabilities_and_likelihood() -> None:
     matrix = dn.law.Matrix(((1, 3), (2, 0)))
     assert matrix.probabilities.tolist() == [[0.25, 0.75], [1.0, 0.0]]

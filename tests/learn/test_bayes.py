@@ -31,7 +31,6 @@ from deniable.learn.questions import encode_column
 from deniable.reports import Tallies
 from deniable.results.windows import Windows
 from deniable.study import Plan
-from deniable.wire import Wire
 from tests import statistics
 from tests.cases import names
 
@@ -100,21 +99,6 @@ def test_a_collector_learns_the_same_model(label: str) -> None:
     reports = plan.privatize({**rows, "ill": ill}, dn.seeded(5))
     tallies = Tallies.from_dict(plan.tally(reports).to_dict())
     assert_same(model, make_model(label).fit_tally(plan, tallies))
-
-
-@pytest.mark.parametrize("label", ["public", "protected"])
-def test_devices_answer_the_plan(label: str) -> None:
-    """Reports that devices sent as bytes are counted, and learned from."""
-    rows, ill = make_people(20, 18)
-    plan = make_model(label).make_plan(20)
-    wire = Wire(plan.document)
-    bodies = []
-    for i in range(20):
-        answers = {name: column[i].item() for name, column in rows.items()} | {"ill": str(ill[i])}
-        device = dn.Client(plan, secret=bytes([i]) * 32, plan_cap=5.0)
-        bodies.append(device.report(answers).body)
-    model = make_model(label).fit_tally(plan, plan.tally(wire.reports(bodies)))
-    assert model.tallies_.n == 20
 
 
 def test_labels_may_be_a_column_of_the_warehouse(tmp_path: Path) -> None:
@@ -433,18 +417,6 @@ def test_missing_columns_say_nothing_and_are_not_learned_from() -> None:
             learn(some, ill[:9])
     with pytest.raises(InvalidValue):
         model.predict({})
-
-
-def test_it_is_an_estimator_of_scikit_learn() -> None:
-
-    rows, ill = make_people(1500, 15)
-    frame = pd.DataFrame(rows)
-    model = make_model(words=dn.seeded(1))
-    copy = clone(model).set_params(epsilon=8.0).fit(frame, pd.Series(ill))
-    assert copy.feature_names_in_.tolist() == ["age", "town", "sex"]
-    assert pickle.loads(pickle.dumps(copy)).score(frame, ill) == copy.score(frame, ill)
-    with pytest.warns(dn.DeniableWarning, match="a clone made reports before"):
-        assert cross_val_score(model, frame, ill, cv=3).mean() > 0.6
 
 
 _OTHER_COLUMNS = names("""

@@ -147,20 +147,6 @@ def test_direct_encoding_has_a_formula() -> None:
     assert np.allclose(consistency.simplex((np.array([0.5, 0.3, 0.15, 0.05]) - 1 / 6) * 3), [0.8, 0.2, 0, 0])
 
 
-@pytest.mark.long
-@MANY
-@given(st.lists(st.integers(0, 500), min_size=2, max_size=12).filter(any), st.floats(0.05, 6.0))
-def test_the_formula_is_the_limit_of_em(counts: list[int], epsilon: float) -> None:
-    m = dn.grr(len(counts), epsilon)
-    exact = mle(m, dn.Tally(sum(counts), np.array(counts)))
-    assert exact.method == "closed form"
-    assert exact.gap <= 1e-12
-    assert math.isclose(exact.frequencies.sum(), 1.0, rel_tol=1e-12)
-    iterated = mle(m, dn.Tally(sum(counts), np.array(counts)), method="em", tolerance=1e-5, iterations=20_000)
-    assert exact.log_likelihood >= iterated.log_likelihood - 1e-13
-    assert exact.log_likelihood <= iterated.log_likelihood + iterated.gap
-
-
 def test_two_rounds_of_direct_encoding_have_the_formula_too() -> None:
     m = dn.rounds.l_grr(8, 1.0, 2.0)
     reports = m.privatize(np.arange(4000) % 5, dn.seeded(1))
@@ -223,54 +209,6 @@ def test_what_is_not_a_number_certifies_nothing() -> None:
     assert gap_bound(np.array([1.0, 1.0]), 1.0, 4) > 0, "rounding is counted, so no gap is zero"
 
 
-def test_a_stop_on_the_change_of_shares_looks_converged_and_is_not() -> None:
-    """The planted fault: EM that ends when nothing moves any more. The certificate sees it."""
-    channel = GeometricChannel(100, 0.1)
-    counts = np.asarray(sample_tally(channel, bimodal(100), 10_000).counts)
-    rows, outputs = Decay(Decaying(np.arange(101), 0.1)), counts / 10_000
-    p = np.full(101, 1 / 101)
-    for _ in range(100_000):
-        after = p * rows.backward(outputs / rows.forward(p))
-        if np.abs(after - p).max() < 1e-4:
-            break
-        p = after
-    else:
-        raise AssertionError("this stop was to look converged")
-    gap = gap_bound(rows.backward(outputs / rows.forward(p)), 1.0, rows.roundings)
-    exact = mle(channel, dn.Tally(10_000, counts))
-    assert gap > 1e-4
-    assert 10_000 * (exact.log_likelihood - likelihood_of(channel.matrix(), counts, p)) > 1.0, (
-        "more than a nat is missing"
-    )
-    assert exact.certified
-
-
-def test_dropped_reports_are_seen() -> None:
-    """A peer's fault: outputs that seem impossible are taken for certain, which drops their reports and the
-    true tail.
-    """
-    channel = GeometricChannel(30, 2.0)
-    counts = np.zeros(31, dtype=np.int64)
-    counts[[0, 30]] = 999_000, 1000
-
-    def dropping(p: Floats) -> Floats:
-        likely = p @ channel.matrix()
-        likely[likely < 1e-6] = 1.0
-        return np.asarray(p * (channel.matrix() @ (counts / 1_000_000 / likely)))
-
-    p = np.exp(-np.arange(31.0))
-    p /= p.sum()
-    for _ in range(300):
-        p = dropping(p)
-    assert p[25:].sum() < 1e-9, "the fault is there: the tail is gone"
-    kept = mle(channel, dn.Tally(1_000_000, counts))
-    assert math.isclose(kept.frequencies[30], 1000 / 1_000_000, rel_tol=0.2)
-    shares = p / p.sum()
-    rows = Decay(Decaying(np.arange(31), 2.0))
-    assert gap_bound(rows.backward(counts / 1_000_000 / rows.forward(shares)), 1.0, rows.roundings) > 1.0
-    assert kept.certified
-
-
 # --- the geometric channel
 # ---------------------------------------------------------------------------------------------
 
@@ -314,40 +252,6 @@ def test_nobody_is_put_where_nothing_was_observed(n: int, epsilon: float, people
     )
 
 
-def test_an_inverse_without_negatives_is_the_maximum() -> None:
-    checked = 0
-    for seed in range(60):
-        channel = GeometricChannel(20, 1.5)
-        tally = sample_tally(channel, np.full(21, 1 / 21), 100_000, seed)
-        inverse = channel.inverse(tally.counts / tally.n)
-        if inverse.min() >= 0:
-            checked += 1
-            found = mle(channel, tally, tolerance=1e-13)
-            assert np.abs(found.frequencies - inverse).max() < 1e-7
-            assert (
-                found.log_likelihood
-                >= likelihood_of(channel.matrix(), np.asarray(tally.counts), inverse) - 1e-13
-            )
-    assert checked > 20
-
-
-def test_starting_at_the_counts_is_not_safe_elsewhere() -> None:
-    """Reports on a ring of cells: their maximum is in the middle, where none is."""
-    cells = np.stack(np.unravel_index(np.arange(25), (5, 5)), axis=1)
-    channel = np.exp(-0.2 * np.linalg.norm(cells[:, None] - cells, axis=2))
-    channel /= channel.sum(axis=1, keepdims=True)
-    ring = np.abs(cells - 2).max(axis=1) == 1
-    result = mle(channel, dn.Tally(80, np.where(ring, 10, 0)))
-    assert result.certified
-    assert result.frequencies[ring].sum() < 0.5
-    rows, outputs = Dense(channel.T[ring]), np.full(8, 1 / 8)
-    p = np.where(ring, 1 / 8, 0.0)
-    for _ in range(2000):
-        p = p * rows.backward(outputs / rows.forward(p))
-    assert gap_bound(rows.backward(outputs / rows.forward(p)), 1.0, rows.roundings) > 1e-3
-    assert math.isclose(p[ring].sum(), 1.0)
-
-
 @by_night("n", [1, 5, 299, 300, 1000, 5000], 5000)
 def test_products_are_those_of_the_matrix(n: int) -> None:
     generator = np.random.default_rng(n)
@@ -357,25 +261,6 @@ def test_products_are_those_of_the_matrix(n: int) -> None:
         dense = shares @ channel.matrix()
         assert np.allclose(channel.output(shares), dense, rtol=1e-13, atol=0)
         assert np.abs(channel.inverse(dense) - shares).max() < 1e-6 / min(1.0, epsilon) ** 2 * 1e-3
-
-
-@pytest.mark.long
-def test_large_lines_are_quick() -> None:
-    channel = GeometricChannel(100_000, 0.1)
-    channel.output(bimodal(100_000))  # compiled
-    shares, took = bimodal(100_000), []
-    for _ in range(7):
-        start = time.process_time()
-        channel.output(shares)
-        took.append(time.process_time() - start)
-    assert min(took) < 0.005, "0.0009 s on a quiet core"
-    tally = sample_tally(channel, shares, 1_000_000)
-    took.clear()
-    for _ in range(3):
-        start = time.process_time()
-        assert mle(channel, tally).certified
-        took.append(time.process_time() - start)
-    assert min(took) < 3, "0.2 s on a quiet core"
 
 
 def test_tiny_budgets_converge() -> None:
@@ -473,34 +358,6 @@ def test_every_method_says_why_it_ended() -> None:
     mle(channel, tally, progress=lambda step, gap: heard.append((step, gap)))
     assert heard[-1] == (exact.iterations, exact.gap)
     assert [step for step, _ in heard] == list(range(exact.iterations + 1))
-
-
-@pytest.mark.long
-def test_smoothing_adapts() -> None:
-    """To a smooth truth and to one with a spike; from counts alone, the same for the same seed."""
-    smooth, spiky = bimodal(100), 1 / np.arange(1, 102) / (1 / np.arange(1, 102)).sum()
-    for truth, epsilon, people in ((smooth, 0.1, 1_000_000), (spiky, 0.1, 1_000_000), (spiky, 1.0, 10_000)):
-        channel = GeometricChannel(100, epsilon)
-        rough = mle(channel, sample_tally(channel, truth, people))
-        soft = rough.smooth()
-        off = [float(np.abs(np.cumsum(each.frequencies - truth)).sum()) for each in (rough, soft)]
-        assert off[1] < off[0]
-        assert soft.stop == "passes done"
-        assert soft.smoothing is not None
-        assert (
-            soft.method == f"smoothed: {soft.smoothing.passes} passes with weight {soft.smoothing.weight:g}"
-        )
-        assert np.array_equal(rough.smooth().frequencies, soft.frequencies)
-        assert (
-            np.nanmax(np.array(soft.smoothing.held_out))
-            == soft.smoothing.held_out[(0.0, 0.01, 0.05, 0.25).index(soft.smoothing.weight)][
-                (10, 30, 100, 300, 1000).index(soft.smoothing.passes)
-            ]
-        )
-        assert math.isclose(soft.frequencies.sum(), 1.0, rel_tol=1e-12)
-    m = dn.oue(10, 1.0)
-    with pytest.raises(dn.InvalidParameter, match="ordered values"):
-        mle(m, m.privatize([1, 2, 3], dn.seeded(1))).smooth()
 
 
 def test_only_ordered_values_are_smoothed() -> None:
@@ -646,16 +503,6 @@ def test_what_can_be_certified_in_a_minute_is() -> None:
         1_000_000, Supports(128, [(bits, 1.0)]), np.full(1_000_000, 1e-6), guess, lambda *_: reported
     )
     assert choice(reported) == "squarem"
-
-
-@pytest.mark.long
-def test_squarem_by_name_reaches_the_certificate() -> None:
-    """These reports take it 25,000 steps (2 s): it ended at 20,000."""
-    channel = GeometricChannel(100, 0.1)
-    shares = np.exp(-(((np.arange(101) - 50) / 15) ** 2) / 2)
-    found = mle(channel, sample_tally(channel, shares / shares.sum(), 10_000, 3), method="squarem")
-    assert found.certified
-    assert found.iterations > 20_000
 
 
 def test_an_attribute_among_fakes_has_a_composite_likelihood() -> None:
@@ -1004,26 +851,3 @@ def test_small_searches_take_one_thread() -> None:
         with pytest.raises(ZeroDivisionError), few_threads(0.0):
             raise ZeroDivisionError
         assert blas() == {2}
-
-
-def test_a_bootstrap_of_a_grid_is_not_minutes() -> None:
-    """144 cells: a repeat begins next to the shares that were found, and by one thread. 200 repeats took ten
-    minutes.
-    """
-    m = metric.planar_geometric((12, 12), 1.0)
-    cells = np.clip(np.rint(np.random.default_rng(1).normal(4, 2, (20_000, 2))), 0, 11).astype(int)
-    result = mle(m, m.privatize(cells @ [12, 1], dn.seeded(2)))
-    assert isinstance(result.problem, Counted)
-    heard: list[tuple[int, int]] = []
-    start = time.process_time()
-    low, high = result.interval(repeats=20, progress=lambda done, of: heard.append((done, of)))
-    assert time.process_time() - start < 10, "0.4 s on a quiet core"
-    assert heard == [(i, 20) for i in range(1, 21)]
-    assert (low <= result.frequencies).all()
-    assert (result.frequencies <= high).all()
-    frame = mle(m, m.privatize(cells @ [12, 1], dn.seeded(2))).frame(
-        repeats=5, backend="polars", progress=lambda *_: heard.clear()
-    )
-    assert heard == []
-    assert (frame["low"] <= frame["share"]).all()
-    assert (frame["share"] <= frame["high"]).all()

@@ -7,7 +7,6 @@ Statistical tests state their sizes here; false-alarm rates are those of `statis
 from __future__ import annotations
 
 import math
-import time
 from importlib import import_module
 
 import numpy as np
@@ -142,27 +141,6 @@ def test_grids_that_are_too_large_are_refused_with_what_to_do() -> None:
         mle(m, tally)
     with pytest.raises(dn.InvalidParameter, match="use fewer values, or mle, if it takes this many"):
         m.estimate(tally)
-
-
-@pytest.mark.long
-def test_large_domains_are_smoothed_in_seconds() -> None:
-    """100,001 counts took 136 s, 1,024 bins of Square Wave 74 s, and nobody heard anything meanwhile."""
-    channel = GeometricChannel(30_000, 0.1)
-    rough = mle(channel, sample_tally(channel, hill(30_000), 1_000_000))
-    rough.smooth(passes=(1,))  # compiled
-    heard: list[tuple[int, int]] = []
-    start = time.process_time()
-    rough.smooth(progress=lambda done, of: heard.append((done, of)))
-    assert time.process_time() - start < 10, "0.5 s on a quiet core; 30 s before"
-    assert [done for done, _ in heard] == sorted(done for done, _ in heard)
-    assert heard[-1][0] == heard[-1][1] == max(PASSES) * (5 * len(WEIGHTS) + 1)
-    assert len(heard) > 5
-    wave = metric.square_wave(1.0, 1024)
-    values = (np.random.default_rng(1).beta(2, 5, 50_000) * 1024).astype(int)
-    soft = mle(wave, wave.privatize(values, dn.seeded(1)), method="em", iterations=1)
-    start = time.process_time()
-    soft.smooth()
-    assert time.process_time() - start < 25, "2 s on a quiet core; 74 s before"
 
 
 # --- groups and grids

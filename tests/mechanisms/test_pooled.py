@@ -13,7 +13,6 @@ import deniable as dn
 from deniable.arrays import Integers
 from deniable.exact import PRIME
 from deniable.explain.guesses import compare_variances
-from deniable_papers.simulate.drawn import draw_tally
 from tests import statistics
 from tests.cases import check_each
 
@@ -72,37 +71,6 @@ def test_intervals_hold_and_those_of_a_plain_pool_do_not() -> None:
     plain = (a * np.arange(1, K + 1) + b) % PRIME % mechanism.g
     with pytest.raises(AssertionError, match="intervals that hold"):
         check_coverage(mechanism, plain)
-
-
-@pytest.mark.long
-def test_error_is_within_2_percent_of_theory_at_ten_million_reports() -> None:
-    """By 48,600 squared errors, whose mean is usually 0.64 % off: 2 % are three times as much."""
-    mechanism, runs = dn.mechanisms.plh(243, 1.0), 200
-    generator = np.random.default_rng(4)
-    counts = draw_zipf(243, 10**7, generator)
-    squares = 0.0
-    for _ in range(runs):
-        found = mechanism.estimate(draw_tally(mechanism, counts, generator)).frequencies
-        squares += float(((found - counts / 10**7) ** 2).mean())
-    assert squares / runs == pytest.approx(mechanism.law.error(10**7), rel=0.02)
-    assert squares / runs != pytest.approx(mechanism.law.error(10**7) * 1.05, rel=0.02)
-
-
-@pytest.mark.long
-def test_tallies_are_drawn_alike_for_few_and_for_many_people() -> None:
-    """By each person's function, or by how many people have each function."""
-    mechanism = dn.mechanisms.plh(K, 1.0)
-    generator, people = np.random.default_rng(5), np.full(K, 40)
-    few = np.array([draw_tally(mechanism, people, generator).counts for _ in range(300)])
-    many = np.array([draw_tally(mechanism, people * 100, generator).counts for _ in range(300)])
-    for counts, n in ((few, 40 * K), (many, 4000 * K)):
-        squares = ((counts - counts.mean(axis=0)) ** 2).sum() / (n**2 * mechanism.law.gain**2)
-        freedom = 299 * K
-        variance = mechanism.law.error(n)
-        statistics.spread(squares / variance, freedom, f"scatter of {n} people")
-        mean = n * (mechanism.law.q + mechanism.law.gain / K)
-        error = n * mechanism.law.gain * math.sqrt(variance / counts.size)
-        statistics.deviation(float(counts.mean()), mean, error, f"mean of {n} people")
 
 
 def test_every_epsilon_has_a_pool_near_the_best_error() -> None:

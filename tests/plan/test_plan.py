@@ -24,9 +24,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import deniable as dn
-from deniable.choose import Objective
 from deniable.commands.init import EXAMPLE
-from deniable.domain import Categories, Range
+from deniable.domain import Range
 from deniable.errors import FileMissing, InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate import Estimate
 from deniable.explain.device_limit import warn_limit, warn_together
@@ -34,7 +33,7 @@ from deniable.mechanisms import Mechanism
 from deniable.messages import LANGUAGES, read_messages
 from deniable.plan import NANO, InvalidPlan, Loss, canonical
 from deniable.plan.document import PlanDocument
-from deniable.plan.losses import MOST_LITTLE, MOST_WELL, rate_loss
+from deniable.plan.losses import MOST_LITTLE, MOST_WELL, Protection, rate_loss
 from deniable.randomness import FULL
 from deniable.randomness.simulated import remembering, seeded
 from deniable.records import Blank, Faked, Guessed, Imitated, Prior, RecordMechanism, Records, Sample, Split
@@ -46,6 +45,7 @@ from deniable.rounds import named as again
 from deniable.study import Plan
 from deniable.study.study import Study
 from spec.make import vectors
+from spec.make.chains import plan_chain
 from tests.cases import check_each, names
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": Range(0, 50, step=10)}
@@ -874,22 +874,6 @@ bytes_cap = 100
 """
 
 
-def test_a_study_is_read_from_toml(tmp_path: Path) -> None:
-    path = tmp_path / "study.toml"
-    path.write_text(TOML, encoding="utf-8")
-    study = Study.read(path)
-    asked = {"color": Categories(["red", "green", "blue"]), "age": Range(0, 100, 10, open_high=True)}
-    protocols = {"color": "oue", "age": "grr"}
-    assert study == Study(
-        asked, 1.0, missing="value", title="Example", protocol=protocols, objective=Objective(bytes_cap=100)
-    )
-    path.write_text(
-        TOML.replace("epsilon = 1.0", "") + "[repeat]\nepsilon_first=1.0\nepsilon_forever=2.0\n",
-        encoding="utf-8",
-    )
-    assert Study.read(path).epsilon_forever == 2.0
-
-
 @pytest.mark.parametrize(
     ("before", "after", "reason"),
     [
@@ -1065,12 +1049,22 @@ def test_ratings_are_said_in_every_language() -> None:
 
 
 def test_plans_of_one_link_that_devices_leave_out_are_warned_of() -> None:
-    plans = [Plan.of({"mood": list("abcde")}, dn.grr(5, epsilon), 100) for epsilon in (3.0, 1.0, 2.0)]
-    assert warn_together([plan.stated for plan in plans[:2]]) is None, "4 in all"
-    text = warn_together([plans[0].stated, plans[2].stated])
+    plans = [
+        Plan.of({"mood": list("abcde")}, dn.grr(5, epsilon), 100).document for epsilon in (3.0, 1.0, 2.0)
+    ]
+    assert warn_together(plans[:2]) is None, "4 in all"
+    text = warn_together([plans[0], plans[2]])
     assert text is not None
     assert "together they give away 5, and a device whose person has set no limit allows 4 in all" in text
-    assert warn_together([Plan.of({"mood": list("abcde")}, dn.grr(5, 5.0), 100).stated]) is None
+    assert warn_together([Plan.of({"mood": list("abcde")}, dn.grr(5, 5.0), 100).document]) is None
+    steps = [(dn.rounds.l_grr(k, 1.0, 2.0), 1) for k in (2, 3)]
+    first, second = (plan.document for plan in plan_chain(*steps))
+    assert first.stated.counted == 1_000_000_000
+    assert Protection.together([first, second]).loss == second.stated.chained.counted == 2_407_605_967
+    assert warn_together([first, second, plans[1]]) is None, "3.41: the first plan counts once"
+    text = warn_together([second, plans[2], first])
+    assert text is not None
+    assert "together they give away 4.408" in text
 
 
 def test_devices_answer_the_repeated_study_of_the_example(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import math
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,6 +148,26 @@ def test_a_consent_to_rounds_counts_answers_that_change(language: str) -> None:
     unbounded = Plan.of({"mood": list("abcde")}, dn.rounds.dbitflip(5, 2.0, bits=3), 100, rounds=4)
     line = next(one for one in generate_consent(unbounded.document, language).splitlines() if " 4 " in one)
     assert [one.replace(",", ".") for one in re.findall(r"\d+(?:[.,]\d+)?", line)] == ["4", "7.39"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_consent_to_a_plan_that_continues_others_counts_all_of_them(language: str) -> None:
+    """Four rounds in all: 142 and 7.22 times, not the 8.47 and 5.27 of two rounds of the last plan alone."""
+    survey = dn.Texts(consent=True, language=language)
+    budgets: Any = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 2, "survey": survey}
+    old = dn.Study({"mood": ["good", "bad"]}, **budgets).plan(people=1000)
+    new = dn.Study({"mood": ["good", "bad", "mixed"]}, **budgets).plan(people=1000, continues=old)
+    text = generate_consent(new.document, language)
+    line = next(line for line in text.splitlines() if " 4 " in line)
+    numbers = [float(number.replace(",", ".")) for number in re.findall(r"\d+(?:[.,]\d+)?", line)]
+    assert numbers == [4, 142, 7.22]
+    assert new.loss.chained.counted == pytest.approx(math.log(142), abs=0.01)
+    assert new.loss.chained.repeated is not None
+    assert new.loss.chained.repeated.same_value == pytest.approx(math.log(7.22), abs=0.01)
+    continued = read_messages(language, "consent")["continued"]
+    assert (continued in text, continued in generate_consent(old.document, language)) == (True, False)
+    assert new.document.texts is not None
+    assert new.document.texts.consent == {language: text}, "what a study writes is of all plans"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

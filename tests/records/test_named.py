@@ -19,7 +19,6 @@ from deniable.records import (
     Faked,
     Guessed,
     Imitated,
-    Prior,
     RecordMechanism,
     equal_part,
     rsfd,
@@ -28,7 +27,6 @@ from deniable.records import (
     spl,
 )
 from deniable.records.named import REALISTIC_FAKES, amplified
-from tests.enumeration import law_of, log
 
 ADULT = [74, 7, 16, 7, 14, 6, 5, 2, 41, 2]
 ACS = [92, 25, 5, 2, 2, 9, 4, 5, 5, 4, 2, 18, 2, 2, 3, 9, 3, 6]
@@ -63,18 +61,6 @@ def test_what_published_parameters_give_away(
         assert mechanism.claim == epsilon
         assert mechanism.loss("attribute") == pytest.approx(attribute, abs=5.1e-4)
         assert mechanism.loss() == pytest.approx(record, abs=5.1e-4)
-
-
-def test_fakes_and_sampling_at_equal_and_at_claimed_loss() -> None:
-    """Ten attributes at ln 2: n Var is 800 at equal loss, against sampling's 80; the paper compares 44 with
-    80.
-    """
-    ks, epsilon = [20] * 10, math.log(2)
-    assert np.asarray(rsfd(ks, epsilon, "oue-z").marginal(0).variance(1)) == pytest.approx(800, rel=1e-9)
-    assert np.asarray(rsfd(ks, epsilon, "oue-z", "published").marginal(0).variance(1)) == pytest.approx(
-        44, rel=1e-9
-    )
-    assert 10 * smp(ks, epsilon, "oue").marginal(0).variance(1) == pytest.approx(80, rel=1e-9)
 
 
 # The table of losses per attribute, in closed form.
@@ -128,39 +114,6 @@ def test_losses_per_attribute_are_those_of_the_table(ks: tuple[int, ...], epsilo
         assert mechanism.loss("attribute") == pytest.approx(
             closed_form(*rows_of_the_table(mechanism, e), e), abs=1e-9
         )
-
-
-def test_when_the_claim_is_kept_per_attribute() -> None:
-    """Exactly for UE-z; for GRR only where all sizes are equal; for UE-r only where they are all 2; never per
-    record.
-    """
-    for ks in ((2, 2), (5, 5, 5), (2, 3), (4, 9, 2)):
-        equal, binary = len(set(ks)) == 1, set(ks) == {2}
-        for protocol, kept in (
-            ("oue-z", True),
-            ("sue-z", True),
-            ("grr", equal),
-            ("oue-r", binary),
-            ("sue-r", binary),
-        ):
-            mechanism = rsfd(ks, 1.0, protocol, "published")
-            assert (mechanism.loss("attribute") < 1.0 + 1e-9) == kept, f"{protocol} {ks}"
-            assert mechanism.loss() > 1.4
-
-
-@pytest.mark.parametrize("protocol", FAKED)
-def test_published_parameters_keep_neither(protocol: str) -> None:
-    """The counterexample: two records and the one report that tells them apart by more than is claimed."""
-    ks, epsilon = (2, 4), 1.0
-    mechanism = rsfd(ks, epsilon, protocol, "published")
-    one, other = law_of(mechanism, (0, 0)), law_of(mechanism, (1, 3))
-    telling: Any = (0, 0) if protocol == "grr" else ((True, False), (True, False, False, False))
-    found = log(one[telling] / other[telling])
-    assert found == pytest.approx(amplified(epsilon, 2), abs=1e-9)
-    assert found > epsilon + 0.4
-    if not protocol.endswith("-z"):
-        one, other = law_of(mechanism, (0, 0)), law_of(mechanism, (0, 1))
-        assert max(log(one[y] / other[y]) for y in one) > epsilon + 0.05
 
 
 # Calibration.
@@ -245,13 +198,6 @@ def test_an_epsilon_of_numpy_is_one_and_sets_have_no_order() -> None:
     for one, kind in (({1.0, 2.0}, "a set"), ({0: 1.0, 1: 2.0}, "a dictionary")):
         with pytest.raises(dn.InvalidParameter, match=f"or a list of one for each attribute, got {kind}"):
             dn.smp([3, 4], one)
-
-
-def test_closed_calibration_where_there_is_one() -> None:
-    """UE-z, and GRR of equal sizes: ln(d (e^epsilon - 1) + 1) per attribute is right there."""
-    for protocol, ks in (("oue-z", (3, 8)), ("sue-z", (2, 2, 9)), ("grr", (4, 4, 4))):
-        mechanism = rsfd(ks, 0.9, protocol, "attribute")
-        assert mechanism.loss() == pytest.approx(amplified(0.9, len(ks)), abs=1e-8)
 
 
 @given(st.floats(1e-3, 50.0), st.integers(1, 1000))
@@ -349,35 +295,6 @@ def test_losses_and_estimators_of_sets_among_fakes_of_nobody(protocol: str) -> N
     assert marginal.variance(1, 0.0)[0] == pytest.approx(variance, abs=5e-5)
 
 
-def test_losses_of_unequal_kinds_and_budgets_among_fakes_of_nobody() -> None:
-    def uniform(k: int, epsilon: float) -> Guessed:
-        return Guessed(dn.grr(k, epsilon), Prior.uniform(k))
-
-    kinds = Faked((Blank(dn.hr(6, 1.0)), Blank(dn.ss(20, 1.0)), uniform(9, 1.0)))
-    assert kinds.loss("attribute") == pytest.approx(0.527469, abs=5e-7)
-    values, sets = (
-        Faked((uniform(3, 1.0), uniform(5, 2.0))),
-        Faked((Blank(dn.ss(20, 1.0)), Blank(dn.hr(20, 0.5)))),
-    )
-    assert [values.loss(), values.loss("attribute")] == pytest.approx([1.531704, 1.283597], abs=5e-7)
-    assert [sets.loss(), sets.loss("attribute")] == pytest.approx([0.771529, 0.602302], abs=5e-7)
-
-
-def test_fakes_err_more_than_a_sample_of_the_same_loss() -> None:
-    """How many times the variance of the best sample, ss, at f = 1 / k: a report of a sample with fakes added
-    and without its name tells less.
-    """
-    best = float(np.mean(smp([20] * 5, 1.0, "ss").marginal(0).variance(1, 0.05))) * 5
-    assert best == pytest.approx(16.66, abs=6e-3)
-    printed = {"ss": 5.0, "plh": 5.29, "oue-z": 5.56, "olh": 5.57, "oue-r": 5.67, "sue-z": 5.89, "hr": 7.03}
-    for protocol, times in printed.items():
-        mechanism = rsfd([20] * 5, 1.0, protocol)
-        assert mechanism.loss() == pytest.approx(1.0, abs=1e-9)
-        assert float(np.mean(mechanism.marginal(0).variance(1, 0.05))) / best == pytest.approx(
-            times, abs=6e-3
-        )
-
-
 @pytest.mark.parametrize("protocol", REALISTIC_FAKES)
 def test_any_protocol_has_realistic_fakes(protocol: str) -> None:
     """A record never loses more than its parts, an attribute less; a uniform prior of sets is nobody's."""
@@ -412,35 +329,6 @@ def test_estimator_of_rsrfd(protocol: str, fakes: Any) -> None:
             return np.asarray(d**2 * gamma * (1 - gamma) / (N * (p - q) ** 2))
 
         check_estimator(mechanism, j, N, estimator, variance)
-
-
-@pytest.mark.parametrize("protocol", ["grr", "oue", "sue"])
-@pytest.mark.parametrize("attributes", [1, 2, 3])
-def test_estimator_of_sampling_and_splitting(protocol: str, attributes: int) -> None:
-    """r of d, epsilon / r each, from n r / d people; r = d is splitting."""
-    ks, epsilon = (3, 8, 12), 1.5
-    n, d, e = 9000, 3, math.exp(epsilon / attributes)
-    mechanism: RecordMechanism = smp(ks, epsilon, protocol, attributes)
-    reports = n * attributes // d
-    for j, k in enumerate(ks):
-        p, q = PAIRS[protocol](k, epsilon / attributes)
-        printed = {
-            "grr": d * (e + k - 2) / (n * attributes * (e - 1) ** 2),
-            "sue": d * math.sqrt(e) / (n * attributes * (math.sqrt(e) - 1) ** 2),
-            "oue": 4 * d * e / (n * attributes * (e - 1) ** 2),
-        }[protocol]
-        assert mechanism.marginal(j).variance(reports) == pytest.approx(printed, rel=1e-12)
-
-        def estimator(counts: Array, p: float = p, q: float = q) -> Array:
-            return np.asarray((counts / reports - q) / (p - q))
-
-        def variance(f: Array, p: float = p, q: float = q) -> Array:
-            t = q + f * (p - q)
-            return np.asarray(t * (1 - t) / (reports * (p - q) ** 2))
-
-        check_estimator(mechanism, j, reports, estimator, variance)
-        if attributes == d:
-            check_estimator(spl(ks, epsilon, protocol), j, reports, estimator, variance)
 
 
 def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -191,16 +190,6 @@ UNEQUAL: dict[str, Callable[[], RecordMechanism]] = {
 def test_losses_of_unequal_budgets(name: str) -> None:
     """Where budgets differ, the worst record is not the worst of every attribute by itself."""
     check_losses(UNEQUAL[name]())
-
-
-def test_a_fake_never_helps_or_harms_the_record() -> None:
-    """The record's loss is that of the parts, whatever the fakes: no amplification."""
-    for protocol in FAKED:
-        mechanism = rsfd((2, 3), 1.0, protocol, "published")
-        assert mechanism.loss() == max(part.loss() for part in mechanism.mechanisms)
-    for seed in range(5):
-        mechanism = rsrfd((4, 3), 0.7, some_priors((4, 3), seed), "oue-r")
-        assert mechanism.loss() == max(part.loss() for part in mechanism.mechanisms)
 
 
 # What is sent.
@@ -587,27 +576,6 @@ def test_who_reports_what_is_in_order() -> None:
             assert len(column) == len(people)
             assert len(set(people.tolist())) == len(people)
             assert people.tolist() == sorted(people.tolist())
-
-
-@pytest.mark.parametrize("drawn", [1, 2, 3])
-def test_which_attributes_are_named_does_not_depend_on_the_record(drawn: int) -> None:
-    """Uniform over all sets of attributes, and the same sets from the same words whatever the values are."""
-    mechanism = smp((3, 3, 3, 3), 1.0, "grr", drawn)
-    n = 60_000
-    tables = [np.zeros((n, 4), dtype=int), np.full((n, 4), 2), some_records((3, 3, 3, 3), n)]
-    named = []
-    for table in tables:
-        records = mechanism.privatize(table, dn.seeded(10))
-        assert records.reporters is not None
-        code = np.zeros(n, dtype=int)
-        for j, who in enumerate(records.reporters):
-            code[who] |= 1 << j
-        named.append(code)
-    assert np.array_equal(named[0], named[1])
-    assert np.array_equal(named[0], named[2])
-    sets = [sum(1 << j for j in some) for some in itertools.combinations(range(4), drawn)]
-    seen = np.bincount(named[0], minlength=16)[sets]
-    statistics.goodness_of_fit(seen, np.full(len(sets), n / len(sets)), "sets of attributes")
 
 
 # What is refused.

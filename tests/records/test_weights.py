@@ -20,7 +20,6 @@ from tests.records.test_records import compile_loops
 
 WEIGHTS = (5, 1, 3)
 KS = (3, 2, 4)
-N = 60_000
 
 
 def of(*weights: int, reported: int = 1) -> dn.records.Sample:
@@ -71,23 +70,6 @@ def test_equal_weights_draw_what_none_draw(compiled: bool, monkeypatch: pytest.M
     drawn = draw_weighted(dn.seeded(1).rows(1000, 1), WEIGHTS)[:, 0]
     ends = np.cumsum(WEIGHTS)
     assert drawn.tolist() == [int(np.searchsorted(ends, int(word) * 9 >> 64, "right")) for word in words]
-
-
-def test_attributes_are_drawn_as_often_as_their_weights_whatever_the_answers() -> None:
-    mechanism = dn.smp(KS, 1.0, "grr", weights=WEIGHTS)
-    named = []
-    for value in (0, 1):
-        records = mechanism.privatize(np.full((N, 3), value), dn.seeded(10))
-        assert records.reporters is not None
-        named.append(np.empty(N))
-        for j, who in enumerate(records.reporters):
-            named[-1][who] = j
-        seen = np.array([who.size for who in records.reporters])
-        expected = np.array([float(mechanism.chance(j)) for j in range(3)]) * N
-        statistics.goodness_of_fit(seen, expected, "attributes by weights")
-        with pytest.raises(AssertionError, match="chi-square"):  # equal chances would be noticed
-            statistics.goodness_of_fit(seen, np.full(3, N / 3), "attributes by equal weights")
-    assert np.array_equal(named[0], named[1])
 
 
 def test_a_device_draws_its_attribute_from_plan_and_secret_alone() -> None:

@@ -185,6 +185,8 @@ def test_what_is_kept_follows_people() -> None:
         AGAIN.privatize(people, dn.remembering(7, round=1), people=[str(i) for i in range(2000)]), names
     )
     assert numbers == texts, "a number is known by its text, as in a file"
+    with pytest.raises(dn.InvalidParameter, match="round must be an integer from 1 to 3, got 4"):
+        AGAIN.privatize(people, dn.remembering(7, round=4))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from deniable.collect.results import result_of
 from deniable.errors import InvalidParameter
 from deniable.results.joined import Joining, find_begun
 from deniable.results.windows import Windows
-from deniable.rounds import dbitflip, l_grr, l_osue
+from deniable.rounds import Memoized, dbitflip, l_grr, l_osue, l_sue
 from deniable.study import Plan, Result
 from spec.make.chains import plan_chain
 from tests.cases import by_night
@@ -34,11 +34,15 @@ def answer(plan: Plan, values: np.ndarray, seed: int, day: int) -> Result:
     return plan.estimate(plan.tally(reports))
 
 
-@by_night("name", ["grr", "osue"], "osue")
-def test_intervals_hold_whoever_reports_to_both_plans(name: str) -> None:
+@by_night(
+    ("make", "forever"),
+    [(l_grr, 2.0), (l_osue, 2.0), (l_osue, 2.2), (l_osue, 1.9)],
+    (l_osue, 2.0),
+    (l_osue, 1.9),
+)
+def test_intervals_hold_whoever_reports_to_both_plans(make: Callable[..., Memoized], forever: float) -> None:
     """The same people in both plans: errors add up, and without that intervals hold too rarely."""
-    make = {"grr": l_grr, "osue": l_osue}[name]
-    old, new = plan_chain((make(3, 1.8, 2.0), 1), (make(4, 1.8, 2.0), 1))
+    old, new = plan_chain((make(3, 1.8, 2.0), 1), (make(4, 1.8, forever), 1))
     shares, held = np.array([0.6, 0.3, 0.1]), {"same": 0, "others": 0}
     for seed in range(STUDIES):
         drawn = np.random.default_rng(seed).choice(3, PEOPLE, p=shares)
@@ -46,7 +50,7 @@ def test_intervals_hold_whoever_reports_to_both_plans(name: str) -> None:
         for people in get_args(Joining):
             low, high = new.join(results, people)["city"].interval()
             held[people] += int(low[1] <= shares[1] <= high[1])
-    at_least(held["same"], STUDIES, COVERED, f"{name}, the same people")
+    at_least(held["same"], STUDIES, COVERED, "the same people")
     assert held["others"] < held["same"] - 4
 
 
@@ -95,7 +99,7 @@ def test_a_question_that_begins_anew_has_its_own_shares() -> None:
 
     old, new = plan_chain(
         (Sample((l_grr(3, 1.0, 2.0), l_osue(2, 1.0, 2.0))), 1),
-        (Sample((l_grr(4, 1.0, 2.0), l_osue(2, 1.0, 3.0))), 1),
+        (Sample((l_grr(4, 1.0, 2.0), l_sue(2, 1.0, 2.0))), 1),
     )
     results = []
     for plan in (old, new):
@@ -108,6 +112,32 @@ def test_a_question_that_begins_anew_has_its_own_shares() -> None:
     assert joined["city"].frequencies[3] == pytest.approx(fourth)
     with pytest.raises(dn.InvalidParameter, match="whose errors"):
         new.join(results, "nobody")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("split", ["sample", "split"])
+def test_a_question_of_which_nothing_is_kept_goes_on_with_more_answers(split: str) -> None:
+    """Its losses add up, since each report has fresh noise; its shares are those of the same answers."""
+    budgets: dict[str, Any] = {"epsilon_first": 1.0, "epsilon_forever": 3.0, "rounds": 2}
+    plans: list[dn.Plan] = []
+    for crash in (["no", "app"], ["no", "app", "disk"]):
+        asked = {"os": ["ios", "android"], "crash": crash}
+        study = dn.Study(asked, changes=["crash"], mechanism=split, **budgets)
+        plans.append(study.plan(4000, continues=plans[0]) if plans else study.plan(4000))
+    old, new = plans
+    assert find_begun(new.document) == {"os": (0, ""), "crash": (0, "")}
+    assert "and its series goes on" in new.explain()
+    results = [
+        plan.estimate(plan.tally(plan.privatize({"os": ["ios"] * n, "crash": answers}, dn.remembering(n))))
+        for plan, n, answers in (
+            (old, 20_000, ["no"] * 10_000 + ["app"] * 10_000),
+            (new, 30_000, ["no"] * 15_000 + ["disk"] * 15_000),
+        )
+    ]
+    joined = new.join(results, "others")["crash"]
+    assert joined.labels == ("no", "app", "disk")
+    assert joined.n == sum(result["crash"].n for result in results)
+    shares = np.array([0.5, 0.2, 0.3])
+    assert (np.abs(joined.frequencies - shares) < 5 * joined.stderr).all()  # 2 in a million by chance
 
 
 def test_only_plans_since_answers_were_removed_are_joined() -> None:

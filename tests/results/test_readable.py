@@ -327,19 +327,6 @@ def test_far_fewer_people_than_are_advised_do_not_mend_it(seed: int) -> None:
     assert noise_of(needed // 5), "a fifth of them would not do"
 
 
-def test_a_larger_epsilon_mends_it_too() -> None:
-    def noise_of(epsilon: float) -> dict[str, Any]:
-        plan = dn.Study({"color": ASKED["color"]}, epsilon=epsilon).plan(people=100)
-        answers = {"color": np.random.default_rng(2).choice(ASKED["color"], 600)}
-        result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(2))))
-        return {one.what: one for one in Findings(result.numbers).noise}
-
-    times = noise_of(0.5)["value"].epsilon
-    assert times is not None
-    assert 1 < times <= 5
-    assert noise_of(0.5 * times) == {}
-
-
 def test_groups_are_shown_with_their_mean_and_median() -> None:
     result = collected(2000, epsilon=4.0)
     frame = result.frame(backend="pandas")

@@ -565,6 +565,8 @@ def test_losses_are_explained_in_plain_words() -> None:
     assert lines[2].endswith("does not change: 2")
     assert lines[3].startswith("5 reports of values that change, against any other sequence: ")
     assert "holds against sequences that change and come back at the same times" in lines[4]
+    single = l_osue(4, 1.0, 2.0).losses(reports=1, rounds=1).explain()
+    assert single.splitlines()[1].startswith("1 report of a value that does not change: ")
 
 
 def test_rounds_that_do_not_fit_are_refused() -> None:

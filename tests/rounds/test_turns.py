@@ -6,6 +6,8 @@ import itertools
 import json
 import math
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,16 +16,21 @@ import pytest
 
 import deniable as dn
 import deniable_device
+from deniable.estimate import Estimate
 from deniable.explain.change_precision import count_people_for_change
 from deniable.mechanisms import Direct, Unary
 from deniable.plan import InvalidPlan
 from deniable.randomness import FULL, device
-from deniable.reports.privatize import draw_turns
+from deniable.reports.privatize import draw_turns, find_turns
+from deniable.reports.reports import Reports, add_rounds
+from deniable.results.kept_tallies import KeptTallies
 from deniable.rounds import Memoized, l_grr
+from deniable.store.store import Arrival, open_store
 from deniable.study import Plan
+from deniable.wire import Wire
 from deniable_device.document import seal
 from tests.running import Run
-from tests.statistics import Array, at_least, deviation, goodness_of_fit
+from tests.statistics import TURN_PEOPLE, TURN_STUDIES, Array, at_least, deviation, goodness_of_fit
 
 PEOPLE, STUDIES = 2_000, 40
 """Of a simulated study, and how many of them: intervals of 95 % hold the truth in 228 of 240 rounds."""
@@ -174,6 +181,104 @@ def test_a_round_has_its_part_of_the_people_and_estimates_hold() -> None:
         plan.privatize(answers, dn.remembering(1))
 
 
+def add_up(plan: Plan, drawn: Array) -> list[Estimate]:
+    """The shares of each study, a row of people, from their reports of ten rounds together."""
+    answers = {"smokes": np.where(drawn.ravel(), "yes", "no")}
+    blocks: list[list[Reports]] = [[] for _ in drawn]
+    for number in range(1, 11):
+        words = dn.remembering(1, round=number)
+        reports = plan.privatize(answers, words)
+        rows = (
+            np.arange(drawn.size)
+            if plan.document.turns is None
+            else find_turns(plan.document, drawn.size, words, None)
+        )
+        for study, of_study in enumerate(blocks):
+            own = np.flatnonzero(rows // drawn.shape[1] == study)
+            of_study.append(replace(reports, records=reports.records.pick(own)))
+    always = plan.document.turns is None
+    return [
+        plan.estimate(add_rounds(map(plan.tally, of_study)) if always else plan.tally(of_study))["smokes"]
+        for of_study in blocks
+    ]
+
+
+def test_rounds_of_one_turn_add_up_as_other_people() -> None:
+    """Everybody is in one of ten rounds, drawn without replacement: how many people reported is known, and
+    intervals and errors are those of so many. Where everybody answers in all rounds, they are too narrow.
+    """
+    drawn = np.random.default_rng(3).random((TURN_STUDIES, TURN_PEOPLE)) < 0.3
+    once, always = (add_up(plan_of(10, turns), drawn) for turns in (1, None))
+    assert {estimate.n for estimate in once} == {TURN_PEOPLE}
+    covered, repeated = (
+        sum(bool(low[0] <= 0.3 <= high[0]) for low, high in (estimate.interval() for estimate in estimates))
+        for estimates in (once, always)
+    )
+    at_least(covered, TURN_STUDIES, 0.95, "intervals of all rounds together")
+    squares = [((estimate.frequencies[0] - 0.3) / estimate.stderr[0]) ** 2 for estimate in once]
+    spread = math.sqrt(2 / TURN_STUDIES)
+    deviation(float(np.mean(squares)), 1.0, spread, "the squared errors of all rounds together")
+    with pytest.raises(AssertionError, match="of people who answer ten times"):
+        at_least(repeated, TURN_STUDIES, 0.95, "intervals of people who answer ten times")
+
+
+def test_the_rounds_of_one_turn_are_one_wherever_reports_are(tmp_path: Path) -> None:
+    """In memory, in files, in windows, in kept tallies, joined and by day; and not of more turns."""
+    plan, people = plan_of(4, 1), [f"p{i}" for i in range(600)]
+    answers = {"smokes": ["yes"] * 200 + ["no"] * 400}
+    rounds = [plan.privatize(answers, dn.remembering(1, round=i), people=people) for i in range(1, 5)]
+    for number, reports in enumerate(rounds, 1):
+        for region, part in (
+            ("north", reports),
+            ("south", plan.privatize(answers, dn.remembering(2, round=number))),
+        ):
+            plan.write_reports(tmp_path / f"lake/region={region}/day=2026-09-01/{number}.parquet", part)
+    tallies = plan.tally(rounds)
+    whole = plan.estimate(tallies)
+    assert (tallies.n, tallies.round) == (600, None)
+    assert 0.25 < whole["smokes"].frequencies[0] < 0.42
+    lake = tmp_path / "lake"
+    by_region = plan.tally(lake, by="region")
+    assert (by_region["north"].tallies, by_region["north"].n) == (tallies.tallies, 600)
+    assert (
+        plan.estimate(by_region)["north"]["smokes"].interval().low.tolist()
+        == whole["smokes"].interval().low.tolist()
+    )
+    assert plan.tally(lake).n == 1200
+    [row] = dn.Series.read(plan, lake / "region=north").rows()
+    [low, high] = (end[0] for end in whole["smokes"].interval())
+    assert (row["n"], row["low"], row["high"]) == pytest.approx((600, low, high))
+    KeptTallies.update(tmp_path / "kept.json", plan.document, lake, by=["region", "round"])
+    kept = KeptTallies.read(tmp_path / "kept.json", plan.document)
+    assert (kept.tally().n, kept.tally_windows("region")["north"].tallies) == (1200, tallies.tallies)
+    results = [plan.estimate(plan.tally(reports)) for reports in rounds]
+    joined = plan.join(results)
+    assert (joined.n, joined["smokes"].frequencies.tolist()) == (600, whole["smokes"].frequencies.tolist())
+    mle = plan.mle(rounds)["smokes"]
+    assert mle.frequencies == pytest.approx(whole["smokes"].frequencies, abs=0.01)
+    with pytest.raises(dn.errors.InvalidParameter, match=r"each device answers in one of them \(turns = 1\)"):
+        plan.join([results[0], results[0]])
+    address = f"sqlite:///{tmp_path}/store.db"
+    with closing(open_store(address)) as store:
+        store.register(plan.document, False)
+        for number in (1, 2):
+            store.set_round(plan.id, number)
+            bodies = Wire(plan.document).bodies(rounds[number - 1])
+            store.add(
+                [Arrival(plan.id, number, (i.to_bytes(16),), (body,)) for i, body in enumerate(bodies)], 0.0
+            )
+    with pytest.raises(dn.errors.InvalidParameter, match="other people answered in each of rounds 1 and 2"):
+        plan.tally(address)
+    of_store = plan.join([plan.estimate(plan.tally(address, number=number)) for number in (1, 2)])
+    assert of_store.n == sum(reports.n for reports in rounds[:2])
+    twice = plan_of(4, 2)
+    reports_twice = [twice.privatize(answers, dn.remembering(1, round=i)) for i in (1, 2)]
+    with pytest.raises(dn.InvalidReport, match="the same people answered in rounds 1 and 2"):
+        twice.tally(reports_twice)
+    with pytest.raises(dn.errors.InvalidParameter, match="two plans or more"):
+        twice.join([twice.estimate(twice.tally(reports)) for reports in reports_twice])
+
+
 def test_planning_counts_the_reports_of_a_round() -> None:
     """What N people tell in m of T rounds is what N m / T people tell who answer in all."""
     few, all_of_them = plan_of(52, 4, 13_000), plan_of(52, None, 1_000)
@@ -201,7 +306,7 @@ def test_planning_counts_the_reports_of_a_round() -> None:
 @pytest.mark.parametrize("turns", [0, 52, 53, True, 2.0, "4"])
 def test_turns_are_some_of_the_rounds(turns: object) -> None:
     with pytest.raises(
-        dn.errors.InvalidParameter, match="turns, the number of rounds in which a device answers"
+        dn.errors.InvalidParameter, match=r"turns, .* a whole number from 1 on, below 52 rounds"
     ):
         dn.Study({"a": [1, 2]}, epsilon_first=1.0, epsilon_forever=2.0, rounds=52, turns=turns)  # type: ignore[arg-type]
     with pytest.raises(dn.errors.InvalidParameter, match="turns are for asking again"):
@@ -229,5 +334,8 @@ def test_a_study_with_turns_says_so_everywhere(run: Run) -> None:
     assert plan.document.texts is not None
     assert "4 of 52 rounds" in str(plan.document.texts.consent)
     Path("people.csv").write_text("crashed\n" + "yes\nno\n" * 6_500, encoding="utf-8")
-    run("privatize", "plan.json", "people.csv", "-o", "reports.parquet", "--seed", "1", "--round", "2")
-    deviation(plan.tally("reports.parquet").n, 1_000, math.sqrt(13_000 / 13 * 12 / 13), "reports of a round")
+    done = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet", "--seed", "1", "--round", "2")
+    count = plan.tally("reports.parquet").n
+    silent = f"{13_000 - count:,} rows of 13,000 made no report: each person answers in 4 of 52 rounds"
+    assert f"{silent}, and round 2 is not among theirs" in done.err
+    deviation(count, 1_000, math.sqrt(13_000 / 13 * 12 / 13), "reports of a round")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -107,9 +109,13 @@ def test_tallies_that_are_kept_go_on_with_the_new_plan(rolled_out: Path, run: Ru
     assert series.rows() == dn.Series.read(rolled_out / "new.json", lake).rows()
     day = str(BEGIN + timedelta(days=LENGTH - 1))
     for source in ("kept.json", lake):
-        watched = run("watch", f"{rolled_out}/new.json", "--from", source, "--day", day, "--json")
+        watch = ("watch", f"{rolled_out}/new.json", "--from", source, "--day", day, "--metrics", "day.prom")
+        watched = run(*watch, "--json", "--force")
         assert (watched.code, json.loads(watched.out)["reports"]) == (0, PEOPLE)
         assert "city: city 2 begins anew" in watched.err
+        metrics = Path("day.prom").read_text()
+        assert set(re.findall(r'plan="(\w+)"', metrics)) == {OLD.id}, "lines of a graph go on"
+        assert f'deniable_day_plan_info{{plan="{OLD.id}",newest="{NEW.id}"}} 1\n' in metrics
     later = str(BEGIN + timedelta(days=ROLLED[0] + 1 + FIRST))  # its alarms have begun
     assert "begins anew" not in run("watch", f"{rolled_out}/new.json", "--from", lake, "--day", later).err
 
@@ -296,3 +302,30 @@ def test_days_of_a_plan_without_reports_are_no_error(tmp_path: Path) -> None:
     write_days(tmp_path / "other", tuple(plan_chain((l_grr(2, 1.0, 2.0), 90), (l_grr(3, 1.0, 2.0), 90))))  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidReport, match="was made for plan"):
         dn.Series.read(tmp_path / "new.json", f"{tmp_path}/other/lake")
+
+
+@pytest.mark.parametrize("turns", [(1, 2), (2, 1), (None, 1), (1, 1)])
+def test_a_day_of_several_rounds_is_that_of_estimates_whatever_turns_plans_have(
+    turns: tuple[int | None, int | None], tmp_path: Path
+) -> None:
+    """Rounds of a plan with one turn are of other people, and those of another one may be of the same."""
+    budgets: Any = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 4}
+    old = dn.Study({"city": ["a", "b"]}, **budgets, turns=turns[0]).plan(people=1000)
+    study = dn.Study({"city": ["a", "b", "c"]}, **budgets, turns=turns[1])
+    new = study.plan(people=1000, continues=old)
+    for plan, people in ((old, range(800)), (new, range(800, 1600))):
+        for number in (1, 2):
+            reports = plan.privatize({"city": ["a", "b"] * 400}, dn.remembering(1, round=number), people)
+            plan.write_reports(tmp_path / f"day={BEGIN}/{plan.id[:4]}-{number}.parquet", reports)
+    shares = new.estimate(new.tally(tmp_path, by="day"))[BEGIN]["city"]
+    low, high = shares.interval()
+    series = dn.Series.read(new, tmp_path)
+    rows = series.rows()
+    assert [row["value"] for row in rows] == list(shares.labels or ())
+    parts = [part for line in series.lines for part in line.parts]
+    assert all(part.chances and part.chances.is_kept for part in parts), "people may report to both plans"
+    (of_old,) = dn.Series.read(old, tmp_path).lines
+    assert of_old.chances is not None
+    assert of_old.chances.is_kept == (turns[0] != 1)
+    for row, *expected in zip(rows, shares.frequencies, low.clip(0), high.clip(max=1), strict=True):
+        assert [row[name] for name in ("number", "low", "high")] == pytest.approx(expected, abs=1e-3)

@@ -17,7 +17,7 @@ def test_noise_of_answers_that_change_is_fresh_every_day() -> None:
     plan = dn.Plan.of(asked, Split((kept, fresh)), people=100, rounds=40)
     answers = {"os": ["a"] * 60 + ["b"] * 40, "crash": ["yes"] * 30 + ["no"] * 70}
     tallies = plan.tally(plan.privatize(answers, dn.remembering(1, round=1)))
-    lines, _ = read_lines([(plan.document, [tallies])], None)
+    lines, _ = read_lines([(plan.document, [[tallies]])], None)
     share, nothing = np.array([0.3]), np.zeros(1)
     by_name = {line.attribute: line.moments(share, nothing) for line in lines}
     drawn = 0.3 * 0.7

@@ -18,7 +18,7 @@ from deniable.arrays import Floats
 from deniable.rounds import Memoized, l_grr, l_osue
 from deniable.series import Alarm, Rule
 from deniable.series.lines import Chances, Line
-from deniable.series.rule import BURST, find_alarms, find_bursts
+from deniable.series.rule import BURST, find_alarms, find_bursts, join_mirrored
 from deniable.series.spans import SPANS, Days
 from tests.statistics import (
     ALPHA,
@@ -264,6 +264,28 @@ def test_tails_of_rare_answers_are_the_stated_ones(n: int, share: float) -> None
     stated = 2 * stats.norm.sf(limit)
     assert (chances * (abs(corrected) > limit)).sum() < 1.03 * stated
     assert (chances * (abs(plain) > limit)).sum() > 2 * stated
+
+
+def test_the_fall_of_one_answer_is_the_rise_of_others() -> None:
+    """Other alarms are of another question or of the same direction, or no day of theirs is the same."""
+    first = date(2026, 4, 11)
+
+    def alarm(value: str, now: float, z: float, day: int = 0, span: int = 1, name: str = "crash") -> Alarm:
+        return Alarm(first + timedelta(days=day), name, value, "value", span, 0.3, now, z, 4.0)
+
+    rose, fell, late = alarm("app", 0.6, 9.0), alarm("no", 0.1, -7.0), alarm("web", 0.2, -5.0, 2, 4)
+    others = [alarm("tv", 0.2, -5.0, 2, 2), alarm("gpu", 0.4, 6.0, 1), alarm("ios", 0.1, -6.0, 0, 1, "os")]
+    changes = join_mirrored([fell, *others, late, rose])
+    assert [(change.value, [other.value for other in change.mirrored]) for change in changes] == [
+        ("app", ["no", "web"]),
+        ("ios", []),
+        ("gpu", ["tv"]),
+    ]
+    balanced = [rose, alarm("no", 0.05, -8.0), alarm("gpu", 0.4, 6.0, 1, 2)]
+    assert [change.value for change in join_mirrored(balanced)] == ["app", "gpu"]
+    text = "app rose from 30 % to 60 %; no fell from 30 % to 10 %; on 2026-04-13 web fell from 30 %"
+    assert text in str(changes[0])
+    assert [mirrored["value"] for mirrored in changes[0].about()["mirrored"]] == ["no", "web"]
 
 
 def test_days_without_reports_are_not_compared() -> None:

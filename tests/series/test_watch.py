@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,12 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.collect.warehouse import describe_days
 from deniable.errors import DeniableError, FileMissing
+from deniable.reports import Tallies
 from deniable.results.windows import Windows
-from deniable.series.plot import find_ends
+from deniable.series.exposition import write_metrics
+from deniable.series.plot import choose_lines, find_ends
 from deniable.series.webhook import post
 from tests.running import Outcome, Run
 from tests.series.lake import DAYS, FIRST, MOVED, PLAN
@@ -101,9 +105,26 @@ def test_other_days_and_plans_are_refused_in_words(daily_lake: Path, tmp_path: P
         kept.alarms(days=0.5)
 
 
+def test_tallies_beside_plans_are_no_plan(daily_lake: Path, tmp_path: Path) -> None:
+    tallies = daily_lake / "tallies.json"
+    series = dn.Series.read(daily_lake / "*.json", tallies)
+    assert series.document == PLAN.document
+    with pytest.raises(dn.InvalidPlan, match=r"tallies\.json is a file of tallies, not a plan"):
+        dn.Series.read(tallies, tallies)
+    shutil.copy(tallies, tmp_path)
+    with pytest.raises(FileMissing, match=r"there is no file .*\*\.json; deniable plan makes one"):
+        dn.Series.read(tmp_path / "*.json", tallies)
+    PLAN.write(tmp_path / "plan.json")
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(dn.InvalidPlan, match=r"other\.json is another JSON file, not a plan"):
+        dn.Series.read(tmp_path / "*.json", tallies)
+
+
 def test_a_share_that_doubles_is_seen_on_its_axis(daily_lake: Path) -> None:
     series = dn.Series.read(PLAN, daily_lake / "tallies.json")
-    [axes] = series.plot("crash").axes
+    figure = series.plot("crash")
+    [axes] = figure.axes
+    assert figure.get_size_inches()[0] > 5, "a panel alone is as large as ever"
     bottom, top = axes.get_ylim()
     assert bottom == 0.0
     assert 0.3 < top < 0.6
@@ -111,6 +132,75 @@ def test_a_share_that_doubles_is_seen_on_its_axis(daily_lake: Path) -> None:
     low, high = find_ends(numbers, numbers - 0.01, numbers + 0.01, is_share=True)
     assert 0.85 < low < 0.9
     assert 0.96 < high < 1.0
+
+
+def test_an_impossible_number_has_the_interval_that_estimates_show() -> None:
+    """Of 100 reports, 15 say yes: fewer than if nobody had it, and the unbiased number is -25 %."""
+    plan = dn.Study({"crash": ["yes", "no"]}, epsilon=1.0).plan(people=100)
+    tallies = Tallies(plan.id, 100, {"crash": dn.Tally(100, np.array([15, 85]))})
+    [row] = dn.Series.of(plan.document, Windows(("day",), {FIRST: tallies})).rows()
+    shown = plan.estimate(tallies).frame(backend="pandas").iloc[0]
+    assert (row["value"], row["number"] < -0.2, row["low"]) == (shown["value"], True, 0.0)
+    assert 0.1 < row["high"] == pytest.approx(shown["high"])
+
+
+def test_a_figure_shows_alarms_and_then_every_attribute() -> None:
+    many, few = [f"{i:02}" for i in range(30)], ["a", "b", "c"]
+    plan = dn.Study({"build": many, "crash": ["yes", "no"], "os": few}, epsilon=8.0).plan(people=1000)
+    tallies = plan.tally(plan.privatize({"build": many, "crash": ["no"] * 30, "os": few * 10}))
+    lines = dn.Series.of(plan.document, Windows(("day",), {FIRST: tallies})).lines
+    chosen = [line.title for line in choose_lines(lines, {"build: 29"}, 7)]
+    assert chosen == ["build: 29", "build: 00", "build: 01", "crash: yes", "os: a", "os: b", "os: c"]
+
+
+def test_one_change_is_one_alarm_of_a_job_and_of_the_dashboard() -> None:
+    """On the last day 60 % in place of 20 % have linux: 20 standard errors. Both others fall."""
+    plan = dn.Study({"os": ["linux", "mac", "windows"]}, epsilon=8.0).plan(people=1000)
+    tallies = {}
+    for t in range(45):
+        linux = 400 if t < 44 else 1200
+        others = (2000 - linux) // 2
+        answers = ["linux"] * linux + ["mac"] * others + ["windows"] * others
+        tallies[FIRST + timedelta(days=t)] = plan.tally(plan.privatize({"os": answers}, dn.seeded(t)))
+    series = dn.Series.of(plan.document, Windows(("day",), tallies))
+    [alarm] = series.alarms()
+    assert {alarm.value, *(other.value for other in alarm.mirrored)} == {"linux", "mac", "windows"}
+    assert str(series.alarms()).startswith("1 alarm in 3 series; at most one false alarm in 1,000 days")
+    [shown] = describe_days(series, "day").alarms
+    assert shown.text == str(alarm)
+    assert len(shown.mirrored) == 2
+    assert (
+        write_metrics(series, series.alarms(), alarm.day).count('"} 1\n') == 4 + 1
+    )  # of numbers, and a burst
+
+
+def test_the_day_after_an_alarm_is_quiet_in_text_metrics_and_webhook(tmp_path: Path, run: Run) -> None:
+    """From the last but one day on 30 % in place of 20 % have linux; a day later both others have fallen."""
+    plan = dn.Study({"os": ["linux", "mac", "windows"]}, epsilon=8.0).plan(people=1000)
+    path, lake = plan.write(tmp_path / "plan.json"), tmp_path / "lake"
+    for t in range(46):
+        linux = 400 if t < 44 else 570
+        others = (2000 - linux) // 2
+        systems = ["linux"] * linux + ["mac"] * others + ["windows"] * others
+        answers = {"os": np.random.default_rng(t).permutation(systems)}
+        day = FIRST + timedelta(days=t)
+        plan.write_reports(lake / f"day={day}/a.parquet", plan.privatize(answers, dn.seeded(t)))
+    [alarm] = dn.Series.read(plan, lake).alarms()
+    later = {other.value for other in alarm.mirrored if other.day > alarm.day}
+    assert (alarm.day, alarm.value, later) == (FIRST + timedelta(days=44), "linux", {"mac", "windows"})
+    with listening(204) as (address, received):
+        options = ("--from", str(lake), "--metrics", "day.prom", "--webhook", address)
+        for t, moved in ((44, ["linux"]), (45, [])):
+            received.clear()
+            watched = str(FIRST + timedelta(days=t))
+            outcome = run("watch", str(path), *options, "--day", watched)
+            assert outcome.code == (3 if moved else 0), outcome.err
+            assert f"{watched}: {len(moved)} alarm" in outcome.out
+            assert [each["value"] for message in received for each in message["alarms"]] == moved
+            shown = re.findall(r'deniable_day_alarm\{.*value="(\w+)"\} 1', Path("day.prom").read_text())
+            assert shown == moved
+            is_told = f"part of the change that began on {alarm.day}: " in outcome.err
+            assert is_told is (t == 45)
 
 
 def test_watching_tells_a_job_what_moved(daily_lake: Path, run: Run) -> None:
@@ -132,7 +222,7 @@ def test_watching_tells_a_job_what_moved(daily_lake: Path, run: Run) -> None:
         for line in text.splitlines()
     )
     assert re.search(r'deniable_day_alarm\{plan="\w+",attribute="crash",value="yes"\} 1', text)
-    assert text.count("} 1\n") == 1 + text.count('deniable_day_burst{plan="' + PLAN.id + '"} 1\n')
+    assert text.count("} 1\n") == 2 + text.count('deniable_day_burst{plan="' + PLAN.id + '"} 1\n')
     burst = watch(run, daily_lake, FIRST + timedelta(days=50))
     assert (burst.code, "4.0 times the usual reports" in burst.out) == (3, True)
 
@@ -142,7 +232,11 @@ def test_watching_tells_a_job_what_moved(daily_lake: Path, run: Run) -> None:
     [
         (("2026-11-30",), 1, "there are no reports of 2026-11-30, the day that is watched; the last"),
         (("Monday",), 2, "--day is a day such as 2026-11-17, got 'Monday'"),
-        (("2026-10-01", "--alarm", "1.5"), 2, "--alarm is the chance of a false alarm on a day"),
+        (
+            ("2026-10-01", "--alarm", "1.5"),
+            2,
+            "--alarm is the chance of a false alarm on a day, above 0 and below 1, got 1.5",
+        ),
         *(
             (("2026-10-01", "--webhook", address), 2, "a webhook is an address such as https://")
             for address in (
@@ -153,6 +247,7 @@ def test_watching_tells_a_job_what_moved(daily_lake: Path, run: Run) -> None:
             )
         ),
         (("2026-10-01", "--by", "region"), 2, "'region' is not a column that these tallies are kept by"),
+        (("2026-10-01", "--metrics", "typo/x.prom"), 2, "there is no folder typo for the file of --metrics"),
     ],
 )
 def test_what_cannot_be_watched_is_an_error_in_words(
@@ -164,6 +259,7 @@ def test_what_cannot_be_watched_is_an_error_in_words(
 ) -> None:
     outcome = watch(run, daily_lake, *arguments)
     assert (outcome.code, text in outcome.err, "secret" in outcome.err) == (code, True, False), outcome.err
+    assert not Path("typo").exists()
 
 
 def test_a_job_without_reports_names_what_it_can_watch(

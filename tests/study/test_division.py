@@ -99,7 +99,7 @@ def test_one_consent_and_one_sum_are_of_both_plans() -> None:
     text = once.document.texts.consent["en"]  # type: ignore[index]  # it is by language
     total = composed_loss([once, again])
     assert f"at most {math.ceil(10 * math.exp(total)) / 10:g} times likelier" in text
-    together = Protection.together([once.stated, again.stated])
+    together = Protection.together([once.document, again.document])
     assert together.loss is not None
     assert 0 <= together.loss / NANO - total < 2e-9  # both are rounded up
     assert f"{together.percent} times in 100" in text

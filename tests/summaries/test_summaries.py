@@ -299,10 +299,6 @@ SCATTERED, PEOPLE = 400, 500
 """Studies whose means are compared with their standard errors: the limits are then about 1 +- 0.36 of the
 variance.
 """
-HELD = 200
-"""Studies whose 95 % intervals must hold the truth in at least 90 %."""
-
-
 # --- summaries
 # -----------------------------------------------------------------------------------------------------------
 
@@ -351,34 +347,6 @@ def test_a_wrong_standard_error_would_be_found() -> None:
     independent = math.sqrt(np.mean([(each.stderr**2 * positions**2).sum() for each in estimates]))
     with pytest.raises(AssertionError, match="of the variance"):
         statistics.spread(float((off**2).sum() / independent**2), SCATTERED, "errors taken for independent")
-
-
-def test_quantiles_of_many_counts_are_quick() -> None:
-    """Each of 4,096 cumulative shares has an error of its own: 11 s if each takes a handful of Fourier
-    transforms.
-    """
-    m = dn.metric.geometric(4095, 0.1)
-    reports = m.privatize(np.random.default_rng(1).binomial(4095, 0.3, 100_000), dn.seeded(1))
-    estimate = m.estimate(m.tally(reports))
-    start = time.process_time()
-    median = quantile_of(estimate, 0.5)
-    assert time.process_time() - start < 4, "0.4 s on two busy cores"
-    assert 1200 < median.low <= 0.3 * 4095 + 1 <= median.high < 1260
-
-
-@pytest.mark.long
-def test_quantiles_cover() -> None:
-    mechanism, truth = dn.oue(20, 1.5), np.full(20, 1 / 20)
-    generator = np.random.default_rng(3)
-    held = 0
-    for study in range(HELD):
-        values = generator.integers(0, 20, 2000)
-        tally = mechanism.tally(mechanism.privatize(values, dn.seeded(study)))
-        found = quantile_of(mechanism.estimate(tally), 0.52)
-        held += int(found.low <= 10 <= found.high)
-        assert found.low <= found.value <= found.high
-    assert np.searchsorted(np.cumsum(truth), 0.52) == 10
-    statistics.at_least(held, HELD, 0.9, "quantile intervals")
 
 
 def test_summaries_of_likelihoods() -> None:

@@ -15,10 +15,10 @@ import pytest
 import deniable as dn
 from deniable.wire import Wire
 from tests import services
-from tests.wire.test_received import PLAN, draw_reports
+from tests.engines.test_chains import list_chains
+from tests.wire.test_received import draw_reports
 
 PAGE = Path(__file__).parents[2] / "docs" / "pipeline.md"
-OLD = dn.Plan.of({"smoker": ["yes", "no"]}, dn.grr(2, 1.0), people=100)
 SECONDS = 120
 """How long a program may take until it does what is waited for: it takes 2 s on a quiet machine."""
 STOPS = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
@@ -72,26 +72,25 @@ def list_files(lake: Path) -> list[Path]:
 
 def test_a_worker_that_is_killed_loses_and_repeats_nothing(port: int, tmp_path: Path) -> None:
     """It is killed when it has written and not acknowledged: the next one writes the same messages again, and
-    every report that a device was told of is counted once, also one that was sent twice. Two plans share the
-    queue, as in a rollout.
+    every report that a device was told of is counted once, also one that was sent twice. Some devices have
+    the plan, and others the one that it continues.
     """
     from redis import Redis
 
     write_programs(tmp_path)
-    both = ("plan.json", "old.json", "lake")
-    for plan, name in zip((PLAN, OLD), both, strict=False):
-        plan.write(tmp_path / name)
-    queue, lake, sent = Redis(port=port), tmp_path / "lake", draw_reports(PLAN, 60, 6)
+    old, plan = list_chains()["more bits"][:2]
+    plan.write(tmp_path / "plan.json")
+    queue, lake, sent = Redis(port=port), tmp_path / "lake", draw_reports(plan, 60, 6)
     http = services.free_port()
     gateway = start(tmp_path, port, "-m", "uvicorn", "gateway:app", "--port", str(http), "--no-access-log")
     services.wait_for(gateway, http, tmp_path / "redis" / "log", "the gateway")
-    client = dn.Client(PLAN, fresh=True)
+    client = dn.Client(plan, secret=bytes(32), plan_cap=6.0)
     for report in [*sent[:30], *sent[:5]]:
         assert client.send(f"http://127.0.0.1:{http}", report) == "counted"
-    for report in draw_reports(OLD, 7, 8):
+    for report in draw_reports(old, 7, 8):
         queue.xadd("reports", {"report": report.to_bytes()})
-    killed = start(tmp_path, port, "stops.py", *both)
-    wait_until(lambda: len(list_files(lake)) == 2)
+    killed = start(tmp_path, port, "stops.py", "plan.json", "lake")
+    wait_until(lambda: list_files(lake))
     for report in sent[30:]:
         client.send(f"http://127.0.0.1:{http}", report)
     queue.xadd("reports", {"report": b"nonsense"})
@@ -99,10 +98,11 @@ def test_a_worker_that_is_killed_loses_and_repeats_nothing(port: int, tmp_path: 
     stop(gateway)
     [group] = queue.xinfo_groups("reports")
     assert group["pending"] == 42
-    worker = start(tmp_path, port, "worker.py", *both)
+    worker = start(tmp_path, port, "worker.py", "plan.json", "lake")
     wait_until(lambda: queue.xlen("reports") == 0)
     stop(worker)
-    wire = Wire(PLAN.document)
-    assert PLAN.tally(lake).tallies == PLAN.tally(wire.reports([report.body for report in sent])).tallies
-    assert (PLAN.tally(lake).n, OLD.tally(lake).n) == (60, 7)
-    assert len(list_files(lake)) == 4
+    wire = Wire(plan.document)
+    tallies = plan.tally(lake, number=1)
+    assert tallies.tallies == plan.tally(wire.reports([report.body for report in sent], 1)).tallies
+    assert (tallies.n, old.tally(lake, number=1).n) == (60, 7)
+    assert len(list_files(lake)) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
 import random
 from collections import Counter
 from itertools import cycle
@@ -12,11 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 import deniable as dn
 from deniable.collect.intake import BINARY, JSON, Intake, Served
 from deniable.collect.limits import Limits
 from deniable.records import Sample, Split
+from deniable.results.windows import tally_chain
 from deniable.rounds import dbitflip
 from deniable.store.store import Arrival
 from deniable.study import Plan
@@ -24,6 +27,7 @@ from deniable.wire import Refused, Report, Wire, messages, to_batch
 from deniable.wire.known import KnownIds
 from spec.make import vectors
 from tests.cases import by_night, check_each
+from tests.engines.test_chains import list_chains
 from tests.running import run_with
 from tests.wire.test_wire import some_plans
 
@@ -38,6 +42,7 @@ PLANS = {
     "few bits": vectors.of(Sample(FLIPS), rounds=3),
     "groups": vectors.of(Split(PARTS)).with_known({"arm": ["A", "B"]}),
 }
+CHAINS = ["more values", "a sample that breaks", "fakes", "less of a hash", "more bits", "a line"]
 PLAN = dn.Study({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, epsilon=2.0).plan(people=100)
 
 
@@ -110,6 +115,61 @@ def test_blocks_are_read_as_the_collector_reads_one_by_one(which: str) -> None:
         assert not bodies - ours
 
     check_each(check, list_plans(which))
+
+
+@by_night("name", CHAINS, *CHAINS[2:])
+def test_reports_to_all_plans_of_a_chain_are_read(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In blocks of one plan each, and refused in order; the file has them all, with a column of the plan."""
+    plans, draw = list_chains()[name], random.Random(5)
+    sent = [report for plan in plans for report in draw_reports(plan, 60, 3, plan.document.rounds or 1)]
+    messages = [
+        *(report.to_bytes() for report in sent),
+        *(break_bytes(report.to_bytes(), draw) for report in sent),
+    ]
+    messages += [Wire(plan.document).to_json(report) for plan in plans for report in draw_reports(plan, 5, 6)]
+    draw.shuffle(messages)
+    refused = list[tuple[bytes, str]]()
+    received = plans[-1].read_wire(messages, lambda raw, reason: refused.append((raw, reason)), at_once=70)
+    blocks = list(received)
+    n = 0
+    for plan in plans:
+        alone = [block for block in plan.read_wire(messages) if block.plan_id == plan.id]
+        wire = Wire(plan.document)
+        counts, expected = (
+            Counter(
+                (block.round, report_id, body)
+                for block in each
+                for report_id, body in zip(np.asarray(block.ids).tolist(), wire.bodies(block), strict=True)
+            )
+            for each in ([block for block in blocks if block.plan_id == plan.id], alone)
+        )
+        assert counts == expected
+        n += counts.total()
+    assert n == received.n > 60 * len(plans)
+
+    def refuse(raw: bytes) -> str | None:
+        reasons = [read_one_by_one(plan, raw) for plan in reversed(plans)]
+        return next((reason for reason in reasons if reason != "plan"), "plan")
+
+    assert refused == [(raw, reason) for raw in messages if (reason := refuse(raw)) is not None]
+    file = tmp_path / "reports.parquet"
+    assert plans[-1].write_reports(file, plans[-1].read_wire(messages)) == n
+    windows = tally_chain(plans[-1].document, file, None, "plan", None, None)
+    assert [sum(part.n for part in each.values()) for each in windows] == [
+        sum(block.n for block in blocks if block.plan_id == plan.id) for plan in plans
+    ]
+    path, log, decoded = (tmp_path / part for part in ("plan.json", "log", "decoded.parquet"))
+    plans[-1].write(path)
+    log.write_bytes(b"".join(len(raw).to_bytes(4, "little") + raw for raw in messages))
+    assert run_with(capsys)("decode", str(path), str(log), "-o", str(decoded)).code == 0
+    assert parquet.read_table(decoded).equals(parquet.read_table(file))
+    first = draw_reports(plans[0], 20, 8) + draw_reports(plans[-1], 30, 8)
+    tallies = plans[-1].tally(plans[-1].read_wire(first))
+    assert (tallies.n, tallies.refused) == (30, {"plan": 20})
+    with pytest.raises(dn.InvalidReport, match="were made for plan"):
+        plans[0].tally(plans[-1].read_wire(first))
 
 
 @pytest.mark.parametrize("form", ["bytes", "json"])
@@ -250,6 +310,8 @@ def test_the_shell_decodes(
     code, shown, noted = run("decode", plan, "-o", str(again))
     assert (code, shown) == (0, f"wrote 30 reports to {again}\n")
     assert "2 refused: repeated\n1 refused: malformed\nnext: deniable estimate" in noted
+    code, _, noted = run("decode", plan, plan, str(log), "-o", str(tmp_path / "none.parquet"))
+    assert (code, f"error: {plan} is a plan, and no file of reports; leave it out" in noted) == (1, True)
     log.write_bytes(to_batch([report._replace(plan=bytes(8)) for report in sent]))
     code, _, noted = run("decode", plan, str(log), "-o", str(tmp_path / "none.parquet"))
     assert code == 1
@@ -264,3 +326,44 @@ def test_the_shell_decodes(
     assert "give each report after its length in 4 bytes" in noted
     assert len(none.read_text().splitlines()) == 30, "who looks for the reason needs them"
     assert not (tmp_path / "none.parquet").exists()
+    for joint in (b"\n", b""):  # most of them have no such byte, and would be read
+        log.write_bytes(joint.join(report.to_bytes() for report in sent))
+        code, _, noted = run("decode", plan, str(log), "-o", str(tmp_path / "none.parquet"))
+        assert code == 1
+        assert "nothing says where they end" in noted
+        assert not (tmp_path / "none.parquet").exists()
+
+
+def test_a_pipe_is_read_once() -> None:
+    """As the shell names one in `deniable decode plan.json <(zcat log.gz)`."""
+    reading, writing = os.pipe()
+    os.write(writing, to_batch(draw_reports(PLAN, 30, 1)))
+    os.close(writing)
+    assert PLAN.tally(PLAN.read_wire(f"/dev/fd/{reading}")).n == 30
+    os.close(reading)
+
+
+def test_the_command_that_decode_names_next_reads_all_rounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, study = run_with(capsys), dn.Study({"smokes": ["yes", "no"]}, epsilon_first=1.0, epsilon_forever=2.0)
+    plan, log = study.plan(people=100), tmp_path / "log"
+    log.write_bytes(to_batch(draw_reports(plan, 60, 2, rounds=3)))
+    file = plan.write(tmp_path / "plan.json")
+    noted = run("decode", str(file), str(log), "-o", str(tmp_path / "a.parquet")).err
+    command = noted.splitlines()[-1].removeprefix("next: deniable ").split()
+    estimated = run(*command, "--json")
+    assert [window["window"]["round"] for window in json.loads(estimated.out)["windows"]] == [1, 2, 3]
+
+
+def test_messages_that_were_read_are_not_taken_for_none(tmp_path: Path) -> None:
+    plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0).plan(people=100)
+    received = plan.read_wire(draw_reports(plan, 20, 8))
+    assert str(received) == "messages that are not read yet"
+    assert plan.tally(received).n == 20
+    assert str(received) == "20 reports"
+    file = tmp_path / "reports.parquet"
+    for read_again in (plan.tally, lambda reports: plan.write_reports(file, reports)):
+        with pytest.raises(dn.InvalidParameter, match="were read already"):
+            read_again(received)
+    assert not file.exists()

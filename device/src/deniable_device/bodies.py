@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from deniable_device.document import Json
 from deniable_device.errors import Refused
@@ -16,19 +16,6 @@ def smallest(count: int) -> int:
 def little(value: int, size: int) -> bytes:
     """An integer in so many bytes, the lowest first."""
     return value.to_bytes(size, "little")
-
-
-def mask(values: Iterable[int]) -> int:
-    """The number whose bits of these places are set."""
-    total = 0
-    for value in values:
-        total |= 1 << value
-    return total
-
-
-def places(bits: int) -> list[int]:
-    """The ascending places of the bits that are set."""
-    return [place for place, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"]
 
 
 def check(fits: bool, reason: str = "form") -> None:

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from deniable_device.words import FULL, Row, keep_or_other
+from deniable_device.words import FULL, Row, coins, keep_or_other, mask, random_bits
+
+if TYPE_CHECKING:
+    from deniable_device.mechanisms import Unary
 
 MOST = 1 << 16
 """Up to which odds, and how many values, a kept value may become another."""
+LATE = 1 << 20
+"""What is added to a value for the words of the last 64 digits of its bits."""
 
 
 First = tuple[int, int, tuple[int, ...]]
@@ -114,6 +119,49 @@ def kept_value(value: int, firsts: Sequence[First], rows: Callable[[int, int], R
     if step.stay is None:
         return roots[-1].answer
     return keep_or_other(roots[-1].answer, step.k, step.stay, lambda column: rows(value, plan)(2 + column))
+
+
+def kept_bits(
+    value: int, first: Unary, firsts: Sequence[First], rows: Callable[[int, int], Row]
+) -> list[int]:
+    """The bits that are kept for a value, with the words of all plans: root bits, which each plan of larger
+    odds draws again, and the last plan once more where its odds are smaller."""
+    is_symmetric = first.one + first.zero == FULL
+    laws = [(keep if is_symmetric else first.one, FULL - keep) for _, keep, _ in firsts]
+    steps, root = list_steps(firsts), laws[0]
+    kept = random_bits(first.k, 1 << value, *root, rows(value, 0))
+    for plan, step in enumerate(steps):
+        chances: tuple[Fraction, ...] = ()
+        if step.before < step.odds:
+            chances, root = raised_bits(root, laws[plan], step), laws[plan]
+        elif plan == len(steps) - 1 and step.stay is not None:
+            turn = find_move(step.odds, odds_of(2, FULL - first.zero), 2)
+            chances = (turn, 1 - turn) * 2
+        if chances:
+            halves = [rows(value + late, plan) for late in (0, LATE)]
+            kept = redrawn(first.k, value, kept, chances, halves)
+    return kept
+
+
+def redrawn(
+    k: int, value: int, kept: list[int], chances: Sequence[Fraction], rows: Sequence[Row]
+) -> list[int]:
+    """Other bits in place of those that are kept, with a chance each: of other values, for a bit that was
+    clear or set, then of this value. Their numbers have 128 binary digits, by two rows of words."""
+    true, bits = 1 << value, mask(kept)
+    places = (~true & ~bits, ~true & bits, true & ~bits, true & bits)
+    return coins(k, [(each, int(chance * FULL**2)) for each, chance in zip(places, chances)], rows)
+
+
+def raised_bits(root: tuple[int, int], target: tuple[int, int], step: Step) -> tuple[Fraction, ...]:
+    """The chances of a root bit of larger odds, where the value is another one: for a bit that was clear, or
+    set; then the same for the bit of the value. Thresholds are those of a bit that is true, or not."""
+    turn = find_move(step.odds, step.before, 2)
+    return tuple(
+        Fraction(after, FULL) * share
+        for before, after in zip(root[::-1], target[::-1])
+        for share in (turn / (1 - Fraction(before, FULL)), (1 - turn) / Fraction(before, FULL))
+    )
 
 
 def left_of(roots: Sequence[Covered], removed: Sequence[int]) -> list[Covered]:

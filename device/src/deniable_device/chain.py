@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from deniable_device.carried import find_move, is_fine, list_steps
+from deniable_device.carried import Step, find_move, is_fine, list_steps
 from deniable_device.changes import logarithm
 from deniable_device.document import Json
 from deniable_device.errors import Refused
@@ -136,15 +136,20 @@ def keeps_alike(old: Json, new: Json) -> bool:
         return False
     if inside and first["k"] != later["k"]:
         return False
-    if first["kind"] != "direct":
-        return bool(first["k"] <= later["k"] and {**first, "k": 0} == {**later, "k": 0})
-    return first == later or all(is_fine(each["k"], int(each["keep"])) for each in (first, later))
+    if first["kind"] == "direct":
+        return first == later or all(is_fine(each["k"], int(each["keep"])) for each in (first, later))
+    (one, zero), (other, less) = [(int(each["one"]), int(each["zero"])) for each in (first, later)]
+    is_alike = one == other == FULL >> 1 or (one + zero, other + less) == (FULL, FULL)
+    may_turn = is_alike and is_fine(2, FULL - zero) and is_fine(2, FULL - less)
+    return bool(first["k"] <= later["k"] and (may_turn or (one, zero) == (other, less)))
 
 
 def first_of(mechanism: Mechanism | None) -> tuple[int, int] | None:
-    """The number of values of a first round that keeps a value, and its threshold."""
-    first = mechanism.rounds.first if isinstance(mechanism, Repeated) else None
-    return (first.k, first.keep) if isinstance(first, Direct) else None
+    """The number of values of a first round and its threshold; of bits, those of one that is not true."""
+    if not isinstance(mechanism, Repeated):
+        return None
+    first = mechanism.rounds.first
+    return (2, FULL - first.zero) if isinstance(first, Unary) else (first.k, first.keep)
 
 
 Asked = tuple[Mechanism, int, tuple[int, ...]]
@@ -280,28 +285,28 @@ def same_ratio(strand: list[Asked]) -> Fraction:
         powers[number] = more * rise, less * fall
     starts = [chain[numbers.index(number)][0] for number in range(len(powers))]
     removed = [strand[numbers.index(number)][2] for number in range(len(powers))]
-    firsts = [
-        (part.first.k, part.first.keep, lost)
-        for part, lost in zip(starts, removed)
-        if isinstance(part.first, Direct)
-    ]
-    if not firsts:
-        return starts[0].after_powers(*powers[0], total)
-    steps = list_steps(firsts)
+    firsts = [first_of(strand[numbers.index(number)][0]) for number in range(len(powers))]
+    steps = list_steps([(*first, lost) for first, lost in zip(firsts, removed) if first])
     up_to = max((place for place, step in enumerate(steps) if step.odds > step.before), default=0)
-    root, rise = starts[up_to], Fraction(1)
-    if root.k > starts[0].k or any(removed):
+    root = starts[up_to]
+    if steps[up_to].k > steps[0].k or any(removed):
         return root.first.ratio()
-    spoken = [blurred(power, step.move, step.k) for (power, _), step in zip(powers, steps)]
+    rise, fall = (composed(speaking, steps, up_to) for speaking in zip(*powers))
+    return root.after_powers(rise, fall, total)
+
+
+def composed(powers: Sequence[Fraction], steps: Sequence[Step], up_to: int) -> Fraction:
+    """How much reports of all kept answers say of the root answer of a step."""
+    spoken = [blurred(power, step.move, step.k) for power, step in zip(powers, steps)]
+    later = early = Fraction(1)
     for place in range(len(steps) - 1, up_to - 1, -1):
-        rise *= spoken[place]
+        later *= spoken[place]
         if place > up_to:
             chance = Fraction(steps[place].share * (steps[place].k - steps[place - 1].k), FULL)
-            rise = (1 - chance) * rise + chance
-    early = Fraction(1)
+            later = (1 - chance) * later + chance
     for said, step in zip(spoken, steps[1 : up_to + 1]):
         early = blurred(early * said, find_move(step.odds, step.before, step.k), step.k)
-    return root.after_powers(rise * early, rise * early, total)
+    return later * early
 
 
 def blurred(ratio: Fraction, move: Fraction, k: int) -> Fraction:

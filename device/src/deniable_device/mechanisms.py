@@ -16,14 +16,24 @@ from deniable_device.bodies import (
     is_number,
     is_numbers,
     little,
-    mask,
-    places,
     smallest,
 )
-from deniable_device.carried import kept_value
+from deniable_device.carried import kept_bits, kept_value
 from deniable_device.document import Json, fields, kind_of, threshold, typed, within
 from deniable_device.errors import Refused
-from deniable_device.words import FULL, Draws, Row, below, chance, distinct, keep_or_other
+from deniable_device.words import (
+    FULL,
+    Draws,
+    Row,
+    below,
+    bit_words,
+    chance,
+    distinct,
+    keep_or_other,
+    mask,
+    places,
+    random_bits,
+)
 
 PRIME = (1 << 31) - 1
 POSITIONS = 1 << 32
@@ -190,31 +200,6 @@ class Unary(Bits):
 
     def ratio(self) -> Fraction:
         return up(self.one, self.zero) * down(self.one, self.zero)
-
-
-def bit_words(k: int) -> int:
-    """How many words k bits take: 64 for each 64 bits."""
-    return 64 * -(-k // 64)
-
-
-def random_bits(k: int, truth: int, one: int, zero: int, row: Row) -> list[int]:
-    """The places of k bits that are set: each compares a number of 64 binary digits with its threshold.
-
-    A word holds one digit of 64 numbers, so 64 bits are compared at once, until all are decided."""
-    full = FULL - 1
-    chosen: list[int] = []
-    for first in range(0, k, 64):
-        true = truth >> first & full
-        smaller, equal = 0, min(full, (1 << k - first) - 1)
-        for digit in range(64):
-            word, turn = row(first + digit), 63 - digit
-            limit = (true if one >> turn & 1 else 0) | (full ^ true if zero >> turn & 1 else 0)
-            smaller |= equal & limit & ~word
-            equal &= ~(word ^ limit)
-            if not equal:
-                break
-        chosen += [first + place for place in places(smaller)]
-    return chosen
 
 
 def up(one: int, zero: int) -> Fraction:
@@ -667,8 +652,12 @@ class Memoized(Repeated):
 
     def carry(self, value: int, draws: Draws, fresh: Row) -> Json:
         """Both rounds of a value, whose first answer may be of plans before."""
-        if draws.strand.firsts:
-            kept = kept_value(value, draws.strand.firsts, lambda number, plan: draws.kept(number + 1, plan))
+        firsts = draws.strand.firsts
+        if firsts and isinstance(self.first, Unary):
+            bits = kept_bits(value, self.first, firsts, lambda number, plan: draws.kept(number + 1, plan))
+            return self.again(bits, fresh)
+        if firsts:
+            kept = kept_value(value, firsts, lambda number, plan: draws.kept(number + 1, plan))
             return self.again(kept, fresh)
         return self.twice(value, draws.kept(value + 1), fresh)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Callable, Union
 
 FULL = 1 << 64
@@ -46,6 +46,51 @@ def distinct(row: Row, count: int, size: int) -> list[int]:
         number = below(row(turn), count - size + turn + 1)
         drawn[count - size + turn if number in drawn else number] = None
     return list(drawn)
+
+
+def mask(values: Iterable[int]) -> int:
+    """The number whose bits of these places are set."""
+    total = 0
+    for value in values:
+        total |= 1 << value
+    return total
+
+
+def places(bits: int) -> list[int]:
+    """The ascending places of the bits that are set."""
+    return [place for place, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"]
+
+
+def bit_words(k: int) -> int:
+    """How many words k bits take: 64 for each 64 bits."""
+    return 64 * -(-k // 64)
+
+
+def random_bits(k: int, truth: int, one: int, zero: int, row: Row) -> list[int]:
+    """The places of k bits that are set, where those of `truth` are true."""
+    return coins(k, [(truth, one), (~truth, zero)], [row])
+
+
+def coins(k: int, limits: Sequence[tuple[int, int]], rows: Sequence[Row]) -> list[int]:
+    """The places of k bits that are set: each compares a number with the threshold of its place, of 64 binary
+    digits for each row of words.
+
+    A word holds one digit of 64 numbers, so 64 bits are compared at once, until all are decided."""
+    full, digits = FULL - 1, 64 * len(rows)
+    chosen: list[int] = []
+    for first in range(0, k, 64):
+        smaller, equal = 0, min(full, (1 << k - first) - 1)
+        for digit in range(digits):
+            word, limit = rows[digit // 64](first + digit % 64), 0
+            for bits, threshold in limits:
+                if threshold >> digits - 1 - digit & 1:
+                    limit |= bits >> first & full
+            smaller |= equal & limit & ~word
+            equal &= ~(word ^ limit)
+            if not equal:
+                break
+        chosen += [first + place for place in places(smaller)]
+    return chosen
 
 
 def label_bytes(label: Label) -> bytes:

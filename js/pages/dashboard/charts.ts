@@ -410,7 +410,8 @@ export function byDay(line: DayLine & { readonly title: string }, days: Days, wi
   const burst = new Set(days.bursts.map(({ day }) => day));
   const isBurst = ({ t }: DayPoint): boolean => burst.has(days.dates[t] ?? "");
   const quiet = points.filter((point) => !isBurst(point));
-  const moved = days.alarms.filter(
+  const numbers = days.alarms.flatMap((alarm) => [alarm, ...alarm.mirrored]);
+  const moved = numbers.filter(
     ({ attribute, value }) => attribute === line.attribute && value === line.value,
   );
   const begun = days.breaks

@@ -9,6 +9,7 @@ import { NOISY, sentence, several } from "../kit/phrases.js";
 import { shares } from "./charts.js";
 import type { Mode } from "./panels.js";
 import { percent } from "./readings.js";
+import { inRound } from "./results.js";
 import { table } from "./tables.js";
 
 /** One question by another. */
@@ -43,8 +44,8 @@ export function fetchCross(
   round: number,
   { level, weights, token }: { readonly level: string; readonly weights: string; readonly token: string },
 ): Promise<Cross> {
-  const query = new URLSearchParams({ of, by, round: String(round), level, weights });
-  return askJson<Cross>(`plans/${plan.id}/cross?${query}`, { token });
+  const query = new URLSearchParams({ of, by, level, weights });
+  return askJson<Cross>(`plans/${plan.id}/cross?${inRound(round)}${query}`, { token });
 }
 
 /** Whether the answers depend on each other, or changed; what experts ask for is folded. */

@@ -15,7 +15,16 @@ import { joinedPlans } from "./joined_panel.js";
 import { losses } from "./losses_panel.js";
 import { facts, heading, keep, listPanels, log, type Mode, optionsOf, waiting } from "./panels.js";
 import { RangeBoard } from "./range_board.js";
-import { type Choice, type Past, type People, queryOf, Results, unbiasedOf, type View } from "./results.js";
+import {
+  type Choice,
+  inRound,
+  type Past,
+  type People,
+  queryOf,
+  Results,
+  unbiasedOf,
+  type View,
+} from "./results.js";
 import { rounds } from "./rounds_panel.js";
 import { describeShares, type Kind } from "./shares_note.js";
 import { TextBoard } from "./text_board.js";
@@ -442,7 +451,7 @@ class Dashboard {
       if (!this.shown) return "";
       const joined = this.shown.isJoined ? "&joined=true" : "";
       const choice = queryOf(this.choice, this.shown.plan);
-      return `estimates?round=${this.shown.round}&${choice}${joined}&format=${format}`;
+      return `estimates?${inRound(this.shown.round)}${choice}${joined}&format=${format}`;
     };
     smoothed.append(...shares("smoothed", "Smoothed").childNodes);
     const close = (event: Event): void => {

@@ -42,8 +42,9 @@ export function alarms({ days, estimates }: View): Child {
       h(
         "p",
         { class: "soft" },
-        `By day, numbers are those of all people who reported to any of ${days.plans} plans, of which each continues those before. ${describeLast(estimates)}`,
+        `By day, numbers are those of all people who reported to any of ${days.plans} plans, of which each continues those before.`,
       ),
+    describeLast(estimates, days.plans > 1),
     breaks.map(({ day, name, why }) =>
       h(
         "p",
@@ -76,11 +77,19 @@ export function overDays({ days }: View, names: readonly string[], mode: Mode, w
   return [h("h3", {}, mode === "tables" ? "The last days" : "By day"), drawing];
 }
 
-/** Whose the tables of the last day are, in words. */
-function describeLast(estimates: Estimates | null): string {
-  if (!estimates?.plans.length) return "All else is that of the newest.";
-  const people = estimates.plans.map(({ plan, n }) => `${count(n)} to plan ${plan.slice(0, 12)}`);
-  return `Those of the last day are joined as well: ${people.join(" and ")}. Tables of two questions are of the newest plan alone.`;
+/** Whose the results of the last day are, in words. */
+function describeLast(estimates: Estimates | null, isChain: boolean): Child {
+  const plans = estimates?.plans ?? [];
+  if (!plans.length) return isChain && h("p", { class: "soft" }, "All else is that of the newest.");
+  const people = plans.map(
+    ({ plan, n, round }) => `${count(n)} to plan ${plan.slice(0, 12)} in round ${round}`,
+  );
+  const last = plans.at(-1);
+  return h(
+    "p",
+    { class: "soft" },
+    `Results of the last day are joined: ${people.join(" and ")}. Tables of two questions are of round ${last?.round} of plan ${last?.plan.slice(0, 12)} alone.`,
+  );
 }
 
 const meanOf = (number: number): string => signed(count(Number(number.toPrecision(4))));

@@ -2,16 +2,18 @@
 
 import type { Plan } from "../../src/index.js";
 import { answerLoss } from "../../src/losses/answer_loss.js";
+import { chained } from "../../src/losses/losses.js";
 import { isRepeated } from "../../src/mechanisms/repeated.js";
 import { unitName } from "../kit/distances.js";
 import { type Child, h, quoted } from "../kit/dom.js";
-import { allRounds, loss, sentence } from "../kit/phrases.js";
+import { loss, roundsOf, sentence } from "../kit/phrases.js";
 import type { View } from "./results.js";
 
 /** What the plan gives away, as verified in this browser. */
 export function losses({ plan }: View): Child {
   const truth = plan.verify();
-  const { record, attribute: perAttribute, repeated, metric } = truth;
+  const { record, attribute: perAttribute, metric } = truth;
+  const { repeated } = chained(truth);
   const answer = answerLoss(plan, truth);
   const line = (what: Child, nano: number | null): HTMLElement[] => [
     h("dt", {}, what),
@@ -63,15 +65,9 @@ export function losses({ plan }: View): Child {
           line("One report, between people who differ in one attribute", perAttribute),
         answer !== null && line("One report, between people who differ in one answer", answer),
         repeated && [
-          line(
-            sentence(`${allRounds(plan.reports)}, even if answers change`).slice(0, -1),
-            repeated.changing_values,
-          ),
+          line(sentence(`${roundsOf(plan)}, even if answers change`).slice(0, -1), repeated.changing_values),
           repeated.one_value_forever === null
-            ? line(
-                sentence(`${allRounds(plan.reports)}, if answers do not change`).slice(0, -1),
-                repeated.same_value,
-              )
+            ? line(sentence(`${roundsOf(plan)}, if answers do not change`).slice(0, -1), repeated.same_value)
             : line("Any number of rounds, if answers do not change", repeated.one_value_forever),
         ],
       ),

@@ -1,10 +1,11 @@
 /** Builds the head of the dashboard and what is there before results are. */
 
 import type { Attribute, Plan } from "../../src/index.js";
+import { chained } from "../../src/losses/losses.js";
 import type { Estimates, Row } from "../kit/api.js";
 import { lastOf } from "../kit/chains.js";
 import { type Child, h, quoted } from "../kit/dom.js";
-import { atMost, count, loss, moment, sentence, several, titleOf } from "../kit/phrases.js";
+import { atMost, count, loss, moment, roundsOf, sentence, several, titleOf } from "../kit/phrases.js";
 import type { View } from "./results.js";
 import { table } from "./tables.js";
 
@@ -115,7 +116,7 @@ export function facts({ plan, reports, round, rounds, estimates, isJoined, days,
   const open = rounds.find(({ number }) => number === round)?.open ?? false;
   const widths = (estimates ? shown(estimates) : []).map(({ low, high }) => 100 * (high - low));
   const typical = widths.reduce((sum, width) => sum + width, 0) / widths.length;
-  const { record, repeated } = plan.stated;
+  const { record, repeated, metric } = chained(plan.stated);
   const expected = `of ${count(plan.people)} expected`;
   return h(
     "dl",
@@ -126,7 +127,7 @@ export function facts({ plan, reports, round, rounds, estimates, isJoined, days,
         ? fact("Reports", count(estimates.n), `to ${several(estimates.plans.length, "plan")}, joined`)
         : fact("Reports", counted(reports), expected),
     byDay
-      ? fact("Last day", days?.dates.at(-1) ?? "–", days ? `of ${count(days.dates.length)}` : "")
+      ? fact("Last day", estimates?.day ?? days?.dates.at(-1) ?? "–", describeDay(plan, estimates, days))
       : fact(
           "Round",
           plan.rounds === null ? (open ? "Open" : "Closed") : `${round} of ${plan.rounds}`,
@@ -137,10 +138,16 @@ export function facts({ plan, reports, round, rounds, estimates, isJoined, days,
       "A report gives away",
       loss(record),
       repeated
-        ? `epsilon; ${loss(repeated.changing_values)} over all rounds, even if answers change`
-        : `epsilon: ${atMost(record)} likelier${plan.stated.metric ? ", in the worst case" : ""}`,
+        ? `epsilon; ${loss(repeated.changing_values)} over ${roundsOf(plan)}, even if answers change`
+        : `epsilon: ${atMost(record)} likelier${metric ? ", in the worst case" : ""}`,
     ),
   );
+}
+
+/** Of how many days the last one is, and the round of its reports. */
+function describeDay({ rounds }: View["plan"], estimates: Estimates | null, days: View["days"]): string {
+  const of = days ? `of ${count(days.dates.length)}` : "";
+  return rounds !== null && estimates?.round ? `${of}, in round ${estimates.round}` : of;
 }
 
 /** Not enough yet. */

@@ -7,7 +7,7 @@ import { announce, type Child, h, quoted } from "../kit/dom.js";
 import { NOISY, sentence } from "../kit/phrases.js";
 import { keep, listRanges } from "./panels.js";
 import { moved, percent } from "./readings.js";
-import type { View } from "./results.js";
+import { inRound, type View } from "./results.js";
 import { table } from "./tables.js";
 
 /** A range that was asked for; an empty end is the end of all values. */
@@ -120,12 +120,12 @@ export class RangeBoard {
           const ends = Object.entries(wish).filter(([, text]) => text !== "");
           const query = new URLSearchParams([
             ...ends,
-            ["round", String(round)],
             ["level", level],
             ["weights", weights],
             ["joined", String(joined)],
           ]);
-          return [wish, await askJson<Between>(`plans/${plan.id}/range?${query}`, { token })] as const;
+          const path = `plans/${plan.id}/range?${inRound(round)}${query}`;
+          return [wish, await askJson<Between>(path, { token })] as const;
         }),
       );
       [this.#wanted, this.#shares, this.#problem] = [wanted, answers, ""];

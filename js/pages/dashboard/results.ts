@@ -79,6 +79,9 @@ export function queryOf({ level, smooth, weights }: Choice, plan: Plan): string 
   return `level=${level}${smooth && ordered ? "&smooth=true" : ""}`;
 }
 
+/** What asks for a round; nothing asks for the last day. */
+export const inRound = (round: number): string => (round ? `round=${round}&` : "");
+
 /** Whether shares are to be joined with those of plans before; a population is weighted in one plan. */
 const wantsJoined = ({ joined, weights }: Choice, { continues }: Summary): boolean =>
   joined && !weights && continues.length > 0;
@@ -112,7 +115,7 @@ export interface View extends Past {
   readonly summary: Summary;
   readonly plan: Plan;
   readonly rounds: readonly Round[];
-  /** The round that is shown. */
+  /** The round that is shown; 0 of the last day in tables of reports. */
   readonly round: number;
   /** Reports of it; null where that is not known. */
   readonly reports: number | null;
@@ -175,15 +178,15 @@ export class Results {
     const [plan, { rounds }] = await Promise.all([this.plan(id), askJson<Rounds>(`plans/${id}/rounds`)]);
     const reported = (number: number): number | null =>
       counters && (counters.reports.get(`${id} ${number}`) ?? 0);
-    const round =
-      choice.round ?? summary.round ?? rounds.findLast(({ number }) => reported(number) !== 0)?.number ?? 1;
+    const newest = summary.round ?? rounds.findLast(({ number }) => reported(number) !== 0)?.number ?? 1;
+    const round = byDay ? 0 : (choice.round ?? newest);
     const before = this.kept;
     this.kept = new Map();
     try {
       const query = queryOf(choice, plan);
       const estimates = await this.once<Estimates>(
         before,
-        `plans/${id}/estimates?round=${round}&${query}`,
+        `plans/${id}/estimates?${inRound(round)}${query}`,
         reported(round),
       );
       const joined =
@@ -192,7 +195,9 @@ export class Results {
       const enough = !(estimates instanceof Refused);
       const path = `plans/${id}/history?round=${round}&${query}`;
       const coming: Promise<Past> =
-        enough && isAlone ? this.past(path, reported(round)) : Promise.resolve({ history: [], late: "" });
+        enough && isAlone && !byDay
+          ? this.past(path, reported(round))
+          : Promise.resolve({ history: [], late: "" });
       const [past, health] = await Promise.all([
         Promise.race([coming, later(this.pasts.get(path) ?? { history: [], late: LATE })]),
         enough && !byDay ? this.health(`plans/${id}/health?round=${round}`) : null,

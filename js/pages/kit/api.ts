@@ -26,6 +26,7 @@ export interface Actions {
 /** The share of the people from one number to under another. */
 export interface Between {
   readonly plan: string;
+  /** The round; null of a day on which reports of several came. */
   readonly round: number | null;
   readonly attribute: string;
   /** In words: 20000 to under 40000. */
@@ -42,6 +43,8 @@ export interface Between {
   readonly noisy: boolean;
   /** The unbiased share, if what is shown is more than two standard errors from it. */
   readonly moved_from: number | null;
+  /** The last day in tables of reports, where no round was asked for; null of the results of a round. */
+  readonly day?: string | null;
 }
 
 /** A day from which on a plan asks a question anew, or has another answer to it. */
@@ -130,11 +133,14 @@ export interface Counted {
   readonly tallies: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** The same of each known group, in the plan's order; absent where none is known. */
   readonly groups: readonly (Readonly<Record<string, Readonly<Record<string, unknown>>>>)[];
+  /** The last day in tables of reports, where no round was asked for; null of the results of a round. */
+  readonly day?: string | null;
 }
 
 /** A table of two questions that were asked together. */
 export interface Cross {
   readonly plan: string;
+  /** The round; null of a day on which reports of several came. */
   readonly round: number | null;
   readonly of: string;
   readonly by: string;
@@ -156,6 +162,8 @@ export interface Cross {
   /** How many people of a simple sample those about each row are about as good as. */
   readonly effective: readonly number[];
   readonly test: CrossTest;
+  /** The last day in tables of reports, where no round was asked for; null of the results of a round. */
+  readonly day?: string | null;
 }
 
 /** Two answers: their share of all people, and that of the row's people with the column's answer. */
@@ -213,8 +221,17 @@ export interface CrossChange {
   readonly test: CrossTest;
 }
 
-/** A number that moved, against the same weekdays before. */
+/** A number that moved, and other answers to the question, which went the other way meanwhile. */
 export interface DayAlarm {
+  readonly day: string;
+  readonly attribute: string;
+  readonly value: string;
+  readonly text: string;
+  readonly mirrored: readonly Moved[];
+}
+
+/** A number that moved, against the same weekdays before. */
+export interface Moved {
   readonly day: string;
   readonly attribute: string;
   readonly value: string;
@@ -289,6 +306,7 @@ export interface FoundValue {
 /** Estimates with error bars. */
 export interface Estimates {
   readonly plan: string;
+  /** The round; null of a day on which reports of several came. */
   readonly round: number | null;
   readonly n: number;
   readonly level: number;
@@ -314,10 +332,12 @@ export interface Estimates {
   readonly weights?: Weights | null;
   /** What people were asked, by attribute and by question, where the plan has its text. */
   readonly questions: Readonly<Record<string, string>>;
-  /** The plans whose people are joined by their numbers, the last one last; empty of one plan. */
+  /** The plans whose people are joined by their numbers, the last one last, and of a day in tables the rounds of each; empty where nothing is joined. */
   readonly plans: readonly JoinedPlan[];
   /** What is left out of the plans before that are collected here, and why. */
   readonly not_joined: readonly NotJoined[];
+  /** The last day in tables of reports, where no round was asked for; null of the results of a round. */
+  readonly day?: string | null;
 }
 
 /** The share of one value of an attribute, or of neighboring values; a number has no rows. */
@@ -467,7 +487,7 @@ export interface JoinedPlan {
   readonly plan: string;
   /** How many people reported to it. */
   readonly n: number;
-  /** The round that they reported in; null of tables of reports. */
+  /** The round that they reported in. */
   readonly round: number | null;
 }
 

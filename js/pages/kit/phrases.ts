@@ -1,5 +1,6 @@
 /** Puts numbers into words; rounding never says less than is true. */
 
+import type { Plan } from "../../src/index.js";
 import { count, t } from "./messages.js";
 
 export { count, moment } from "./messages.js";
@@ -39,9 +40,11 @@ export function several(number: number, what: string): string {
   return `${count(number)} ${what}${number === 1 ? "" : "s"}`;
 }
 
-/** "both rounds", "all 3 rounds". */
-export function allRounds(rounds: number | null): string {
-  return rounds === 2 ? t("both_rounds") : t("all_rounds", { n: rounds ?? 1 });
+/** "both rounds", "all 3 rounds", or all of a plan and of those that it continues. */
+export function roundsOf({ reports, before }: Pick<Plan, "reports" | "before">): string {
+  const n = [...before, { reports }].reduce((sum, plan) => sum + (plan.reports ?? 1), 0);
+  if (before.length) return t("continued_rounds", { n });
+  return n === 2 ? t("both_rounds") : t("all_rounds", { n });
 }
 
 /** A sentence: with a capital and a full stop. */

@@ -1,6 +1,7 @@
 /** Explains what a plan promises. Only plans that were verified on this device get here. */
 
 import type { Attribute, BestGuess, Domain, Plan } from "../../src/index.js";
+import { chained } from "../../src/losses/losses.js";
 import { type Level, rateProtection } from "../../src/losses/protection.js";
 import type { Mechanism } from "../../src/mechanisms/mechanism.js";
 import { isRepeated } from "../../src/mechanisms/repeated.js";
@@ -8,7 +9,7 @@ import type { Group } from "../../src/records/records.js";
 import { type ByDistance, byDistance } from "../kit/distances.js";
 import { type Child, h, svg } from "../kit/dom.js";
 import { plural, rich, spoken, t } from "../kit/messages.js";
-import { allRounds, atMost, count, loss, often, sentence } from "../kit/phrases.js";
+import { atMost, count, loss, often, roundsOf, sentence } from "../kit/phrases.js";
 import { exceptKnown } from "./known_group.js";
 import { asking } from "./language.js";
 import { nameLevel, nameOf } from "./levels.js";
@@ -38,7 +39,7 @@ function guessed(plan: Plan, name: string): Guessed {
   };
   const isDrawn = guess.wholeReport !== guess.oneReport;
   const isAgain = plan.rounds !== null;
-  const all = { rounds: allRounds(plan.reports), all: often(guess.allRounds), same: often(guess.allReports) };
+  const all = { rounds: roundsOf(plan), all: often(guess.allRounds), same: often(guess.allReports) };
   const promise = isAgain ? t("guess_rounds", { ...values, ...all }) : t("guess_headline", values);
   const reading = [...(isDrawn && !isAgain ? [t("guess_known", values)] : []), t("guess_blind", values)].join(
     " ",
@@ -390,7 +391,9 @@ function areQuestions(plan: Plan): boolean {
 }
 
 function exact(plan: Plan): HTMLElement {
-  const { record, repeated, metric } = plan.verify();
+  const losses = plan.verify();
+  const { record, metric } = losses;
+  const { repeated } = chained(losses);
   const line = (what: Child, nano: number | null, more = ""): HTMLElement[] => [
     h("dt", {}, what),
     h("dd", {}, loss(nano), more),
@@ -414,15 +417,12 @@ function exact(plan: Plan): HTMLElement {
       line(t(metric ? "loss_report_worst" : "loss_report"), record),
       repeated && [
         line(
-          sentence(t("loss_changing", { rounds: allRounds(plan.reports) })).slice(0, -1),
+          sentence(t("loss_changing", { rounds: roundsOf(plan) })).slice(0, -1),
           repeated.changing_values,
           ` (${atMost(repeated.changing_values)})`,
         ),
         repeated.one_value_forever === null
-          ? line(
-              sentence(t("loss_same", { rounds: allRounds(plan.reports) })).slice(0, -1),
-              repeated.same_value,
-            )
+          ? line(sentence(t("loss_same", { rounds: roundsOf(plan) })).slice(0, -1), repeated.same_value)
           : line(t("loss_unchanged"), repeated.one_value_forever),
       ],
     ),

@@ -1,8 +1,7 @@
 /** Defines the parts of a survey of several plans, and what these promise together. */
 
 import type { Plan, Report } from "../../src/index.js";
-import { lossOfAll } from "../../src/losses/losses.js";
-import { rateLoss } from "../../src/losses/protection.js";
+import { rateTogether } from "../../src/losses/protection.js";
 import { type Child, h, quoted } from "../kit/dom.js";
 import { rich, t } from "../kit/messages.js";
 import { likelier } from "../kit/phrases.js";
@@ -49,18 +48,13 @@ export const introducing = (parts: readonly Part[]): Part[] =>
 /** The promise of all parts: the sum of what they and their studies give away, and each promise below it. */
 export function promises(parts: readonly Part[], isShort = false): HTMLElement {
   const plans = new Set(parts.flatMap(({ plan, answered }) => [plan, ...answered]));
-  const losses = [...plans].map(({ stated }) => lossOfAll(stated).counted);
-  const total = losses.reduce(
-    (sum: number | null, loss) => (sum === null || loss === null ? null : sum + loss),
-    0,
-  );
   if (plans.size === 1)
     return isShort ? promiseAgain((parts[0] as Part).plan) : promise((parts[0] as Part).plan);
   const guesses = parts.flatMap(({ plan }) => listGuesses(plan).map((guess) => ({ ...guess, plan })));
   const easiest = largest(guesses);
-  const { level, percent } = rateLoss(total);
+  const { level, loss, percent } = rateTogether([...plans]);
   const isOne = new Set(parts.map(({ study }) => study)).size === 1;
-  const times = likelier(total);
+  const times = likelier(loss);
   return h(
     "section",
     { class: `promise ${CLASSES[level]}`, "aria-labelledby": "together" },

@@ -6,8 +6,8 @@ import type { Guess, Mechanism } from "../mechanisms/mechanism.js";
 import { FIGURES, lossesOf } from "../mechanisms/repeated.js";
 import { chanceHeld } from "../records/records.js";
 import { boundGuess } from "./bounds.js";
-import { type BestGuess, findGuess, tell } from "./guesses.js";
-import { type Losses, lossOfAll, type Recipe } from "./losses.js";
+import { type BestGuess, findGuess, type LossOfRounds, tell } from "./guesses.js";
+import { chained, type Losses, lossOfAll, type Recipe } from "./losses.js";
 import { boundRelated } from "./related.js";
 
 /**
@@ -27,23 +27,35 @@ export const bestGuess = (recipe: Recipe, losses: Losses, question: Attribute): 
   return findGuess(
     part,
     chanceHeld(mechanism, j),
-    changedLoss(recipe, losses, related ? undefined : part),
+    lossOfRounds(recipe, losses, related ? undefined : j),
     recipe.reports ?? 1,
     related,
   );
 };
 
 /**
- * What the reports of all rounds give away, whatever changes, in billionths: about the attribute of one mechanism, or
- * about everything. Null without a bound, undefined where people are asked once.
+ * What the reports of all rounds give away, also of the plans that are continued: about one attribute, or about everything.
+ * Undefined where people are asked once.
  */
-const changedLoss = ({ reports }: Recipe, losses: Losses, part?: Mechanism): number | null | undefined => {
+const lossOfRounds = (
+  { mechanism, reports, together }: Recipe,
+  losses: Losses,
+  j?: number,
+): LossOfRounds | undefined => {
   if (reports === null) return undefined;
-  const { counted } = lossOfAll(losses);
-  const alone = part && lossesOf(part, reports)[FIGURES.indexOf("changing_values")];
-  return alone === null || alone === undefined
-    ? counted
-    : Math.min(Number(toNano(alone)), counted ?? Infinity);
+  const { counted, unchanged } = lossOfAll(chained(losses));
+  const alone =
+    j === undefined
+      ? []
+      : (together?.byAttribute[j] ?? lossesOf(mechanism.mechanisms[j] as Mechanism, reports));
+  const least = (ofRecord: number | null, name: (typeof FIGURES)[number]): number | null => {
+    const loss = alone[FIGURES.indexOf(name)] ?? null;
+    return loss === null
+      ? ofRecord
+      : Math.min(Number(toNano(loss) + (together?.bias ?? 0n)), ofRecord ?? Infinity);
+  };
+  const changed = least(counted, "changing_values");
+  return losses.chain ? { changed, continued: { same: least(unchanged, "same_value") } } : { changed };
 };
 
 /**
@@ -71,7 +83,7 @@ const guessView = (
   const what = (isUnlisted && parts[0]?.guess?.what) || group;
   const figures = { blind, ...bounds, ...(isGrouped && { groups: among }) };
   const blindly = blind === 1 / among ? `1 in ${among}` : `${Math.ceil(100 * blind)} times in 100`;
-  return tell(figures, isDrawn, changedLoss(recipe, losses), what, blindly);
+  return tell(figures, isDrawn, lossOfRounds(recipe, losses), what, blindly);
 };
 
 /** A chance as a float, a little above the exact one. */

@@ -13,9 +13,12 @@ export interface BestGuess {
   readonly wholeReport: number;
   /** From one report that is known to hold the answer. */
   readonly oneReport: number;
-  /** From any number of reports, as long as the answer does not change. */
+  /** From any number of reports, and all to the plans that are continued, as long as the answer does not change. */
   readonly allReports: number;
-  /** From the reports of all rounds, whatever answers change: a bound; that of one report where people are asked once. */
+  /**
+   * From the reports of all rounds, also of the plans that are continued, whatever answers change: a bound; that of one
+   * report where people are asked once.
+   */
   readonly allRounds: number;
   /** Among how many groups of values, where a question on several levels is guessed by its largest groups. */
   readonly groups?: number;
@@ -27,7 +30,7 @@ export interface BestGuess {
 export const findGuess = (
   part: Mechanism,
   [real, size]: Ratio,
-  changedLoss: number | null | undefined,
+  lossOfRounds: LossOfRounds | undefined,
   reports: number,
   related?: RelatedGuess,
 ): BestGuess => {
@@ -46,31 +49,41 @@ export const findGuess = (
   const allReports = Math.max(all, related?.allReports ?? 0);
   const blind = related?.blind ?? 1 / among;
   const figures = { blind, wholeReport, oneReport, allReports };
-  return tell(figures, real < size, changedLoss, what, related ? often(blind) : `1 in ${among}`);
+  return tell(figures, real < size, lossOfRounds, what, related ? often(blind) : `1 in ${among}`);
 };
 
-/**
- * Figures of a guess, and what they say in plain words. `changedLoss` is what all rounds give away, whatever changes, in
- * billionths: null without a bound, undefined where people are asked once.
- */
+/** What the reports of all rounds give away, in billionths; null without a bound. */
+export interface LossOfRounds {
+  /** Whatever changes. */
+  readonly changed: number | null;
+  /** Where the plan continues others, whose reports count, too: if no answer changes. */
+  readonly continued?: { readonly same: number | null };
+}
+
+/** Figures of a guess, and what they say in plain words. `lossOfRounds` is undefined where people are asked once. */
 export const tell = (
   figures: Omit<BestGuess, "sentence" | "allRounds">,
   isDrawn: boolean,
-  changedLoss: number | null | undefined,
+  lossOfRounds: LossOfRounds | undefined,
   what: string,
   blindly: string,
 ): BestGuess => {
+  const { changed, continued } = lossOfRounds ?? {};
+  const allReports = continued
+    ? Math.max(figures.allReports, multiplyOdds(continued.same, figures.blind))
+    : figures.allReports;
   const allRounds =
-    changedLoss === undefined
+    changed === undefined
       ? figures.oneReport
-      : Math.max(figures.oneReport, figures.allReports, multiplyOdds(changedLoss, figures.blind));
+      : Math.max(figures.oneReport, allReports, multiplyOdds(changed, figures.blind));
+  const rounds = continued ? "all rounds of this plan and of those that it continues" : "all rounds";
   const again =
-    changedLoss === undefined
+    changed === undefined
       ? ""
-      : `; anyone who sees the reports of all rounds, even if your answers change: ${often(allRounds)}; if they do not change: ${often(figures.allReports)}`;
+      : `; anyone who sees the reports of ${rounds}, even if your answers change: ${often(allRounds)}; if they do not change: ${often(allReports)}`;
   const known = isDrawn ? `; anyone who knows that it holds this answer: ${often(figures.oneReport)}` : "";
   const sentence = `anyone who sees your report guesses right${what} at most ${often(figures.wholeReport)}${known}${again}; blind guessing: ${blindly}`;
-  return { ...figures, allRounds, sentence };
+  return { ...figures, allReports, allRounds, sentence };
 };
 
 /** How often a guess is right whose odds reports multiply by a loss at most; a billionth more outweighs what a float rounds. */

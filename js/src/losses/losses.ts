@@ -6,6 +6,7 @@ import { type Loss, toNano } from "../exact.js";
 import { FIGURES, type Figures } from "../mechanisms/repeated.js";
 import type { RecordMechanism } from "../records/records.js";
 import { checkedFields, checkedInteger, checkedList, checkedString, isObject } from "../strict.js";
+import type { Together } from "./together.js";
 
 /** What losses are computed from: what is asked, how a record of it becomes a report, and how many of them. */
 export interface Recipe {
@@ -13,6 +14,8 @@ export interface Recipe {
   readonly mechanism: RecordMechanism;
   /** How many reports one device makes; null where people are asked once. */
   readonly reports: number | null;
+  /** What reports to the plans that it continues give away with its own; left out where there are none. */
+  readonly together?: Together;
 }
 
 /** Losses in billionths of a nat, rounded up; null where there is no bound. */
@@ -52,6 +55,10 @@ export const lossOfAll = ({
   counted: repeated ? repeated.changing_values : record,
   unchanged: repeated ? repeated.same_value : record,
 });
+
+/** The losses of a plan with those that it continues, where it continues some. */
+export const chained = (losses: Losses): Losses =>
+  losses.chain === undefined ? losses : { ...losses, repeated: losses.chain };
 
 /** Reads the losses that a plan states. */
 export const statedLosses = (data: unknown): Losses => {

@@ -6,7 +6,7 @@
  * this guess be right with probability e^L / (1 + e^L) at most, whatever answers change.
  */
 
-import { type Losses, lossOfAll } from "./losses.js";
+import { chained, type Losses, lossOfAll } from "./losses.js";
 
 /** Billionths of a nat, ln 3 rounded up: up to here a plan protects well, and 75 of 100 guesses are right. */
 export const MOST_WELL = 1_098_612_289;
@@ -23,8 +23,27 @@ export interface Protection {
   readonly percent: number;
 }
 
-/** The rating of a plan with these losses. */
-export const rateProtection = (losses: Losses): Protection => rateLoss(lossOfAll(losses).counted);
+/** The rating of a plan with these losses; of a plan that continues others, that of all of them together. */
+export const rateProtection = (losses: Losses): Protection => rateLoss(lossOfAll(chained(losses)).counted);
+
+/** A plan, as far as it is rated beside others. */
+interface Rated {
+  readonly id: string;
+  readonly stated: Losses;
+  /** The plans that it continues. */
+  readonly before: readonly { readonly id: string }[];
+}
+
+/**
+ * The rating of several plans together: their losses add up. Plans that continue each other count once, by what the
+ * newest states of all of them.
+ */
+export const rateTogether = (plans: readonly Rated[]): Protection => {
+  const continued = new Set(plans.flatMap(({ before }) => before.map(({ id }) => id)));
+  const last = new Map(plans.filter(({ id }) => !continued.has(id)).map((plan) => [plan.id, plan]));
+  const losses = [...last.values()].map(({ stated }) => lossOfAll(chained(stated)).counted);
+  return rateLoss(losses.reduce((sum, loss) => (sum === null || loss === null ? null : sum + loss), 0));
+};
 
 /** The rating of the loss of all reports together. */
 export const rateLoss = (loss: number | null): Protection => {

@@ -11,6 +11,8 @@ export type FigureRow = readonly (Loss | null)[];
 export interface Together {
   /** The figures of all plans; null where there is one plan. */
   readonly losses: FigureRow | null;
+  /** Those of each attribute. */
+  readonly byAttribute: readonly FigureRow[];
   /** Billionths that each figure of the last plan is more, where kept values may have turned. */
   readonly bias: bigint;
 }

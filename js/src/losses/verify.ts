@@ -12,7 +12,7 @@ import { recordLosses, type Together } from "./together.js";
 export const verifyLosses = (
   recipe: Recipe,
   stated: Losses,
-  { losses: chain, bias }: Together = { losses: null, bias: 0n },
+  { losses: chain, bias }: Pick<Together, "losses" | "bias"> = { losses: null, bias: 0n },
 ): Losses => {
   const { reports, mechanism } = recipe;
   must(

@@ -7,13 +7,13 @@
 
 import { divideUp, FULL, isAbove, minus, over, plus, type Ratio, times } from "../exact.js";
 import { chance, type Halves, type Row, threshold, wordOf } from "../randomness/words.js";
-import { keepOrOther } from "./shapes.js";
+import { keepOrOther, type Unary, unary } from "./shapes.js";
 
 const MOST = 1 << 16; // the odds of a kept value, and how many values there are
 const ONE: Ratio = [1n, 1n];
 const NONE: Ratio = [0n, 1n];
 
-/** A first round: its number of values, and its threshold. */
+/** A first round: its number of values, and its threshold; of bits, those of one that is not true. */
 export type First = readonly [k: number, keep: bigint];
 /** The values removed from those of the plan before, too. */
 type Changed = readonly [...First, removed: readonly number[]];
@@ -81,8 +81,8 @@ export const listSteps = (firsts: readonly Changed[]): readonly Step[] => {
   return steps;
 };
 
-/** The first answer to a value, with the words of the plans that have had it; null where all keep it alike. */
-export const keptValue = async (value: number, row: Row): Promise<number | null> => {
+/** The first answer to a value, with the words of the plans that have had it. */
+export const keptValue = async (value: number, row: Row): Promise<number> => {
   const steps = listSteps(row.firsts);
   const numbers = numbersOf(value, steps);
   let roots: readonly Covered[] = [];
@@ -95,12 +95,47 @@ export const keptValue = async (value: number, row: Row): Promise<number | null>
     if (root) roots = leaveOut([...roots.slice(0, -1), { ...root, odds: step.before }], step.removed);
     roots = roots.length ? turn(number, roots, step, words) : [draw(number, step, words)];
   }
-  const [root, step] = [roots.at(-1), steps.at(-1)];
-  if (!root || !step) return null;
+  const [root, step] = [roots.at(-1) as Covered, steps.at(-1) as Step];
   if (step.stay === null) return root.answer;
   const words = await row.recall(4, value, steps.length - 1);
   return keepOrOther(root.answer, words.subarray(4), step.k, threshold(step.stay));
 };
+
+/**
+ * The bits that are kept for a value, with the words of all plans: root bits, which each plan of larger odds draws
+ * again, and the last plan once more where its odds are smaller.
+ */
+export const keptBits = async (first: Unary, value: number, row: Row): Promise<readonly number[]> => {
+  const { k, one, zero } = first;
+  const steps = listSteps(row.firsts);
+  const laws = row.firsts.map(([, keep]) => unary(k, one + zero === FULL ? keep : one, FULL - keep));
+  let root = laws[0] as Unary;
+  let kept: readonly number[] = root.flip([value], await row.recall(first.words, value));
+  const redraw = (plan: number, chances: readonly Ratio[]): Promise<readonly number[]> => {
+    const parts = chances.map(([n, d]) => (FULL * FULL * n) / d);
+    return first.redraw(value, kept, parts, (number) => row.recall(first.words, number, plan));
+  };
+  for (const [plan, step] of steps.entries()) {
+    if (!raises(step)) continue;
+    const law = laws[plan] as Unary;
+    kept = await redraw(plan, raiseBits(root, law, findMove(step.odds, step.before, 2)));
+    root = law;
+  }
+  const step = steps.at(-1) as Step;
+  if (step.stay === null) return kept;
+  const turn = findMove(step.odds, oddsOf(2, FULL - zero), 2);
+  return redraw(steps.length - 1, [turn, minus(ONE, turn), turn, minus(ONE, turn)]);
+};
+
+/**
+ * The chances of a root bit of larger odds, which turns with this chance where it is made worse: of other values,
+ * for a bit that was clear or set, then of the value.
+ */
+const raiseBits = (root: Unary, target: Unary, turn: Ratio): readonly Ratio[] =>
+  [[root.zero, target.zero] as const, [root.one, target.one] as const].flatMap(([before, after]) => [
+    times([after, FULL - before], turn),
+    times([after, before], minus(ONE, turn)),
+  ]);
 
 /** The numbers that a value of the last plan has in each plan; -1 in those that do not have it. */
 const numbersOf = (value: number, steps: readonly Step[]): readonly number[] => {

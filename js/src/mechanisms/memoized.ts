@@ -7,9 +7,9 @@
 
 import { must } from "../errors.js";
 import { FULL, type Loss, largest, logUp, over, powerUp, type Ratio, smaller, times } from "../exact.js";
-import { below } from "../randomness/words.js";
+import { below, type Row } from "../randomness/words.js";
 import { checkedFields, checkedInteger, checkedKind } from "../strict.js";
-import { keptValue } from "./carried.js";
+import { keptBits, keptValue } from "./carried.js";
 import { directChanges, MOST_ROUNDS, unaryChanges } from "./changes.js";
 import type { HashedPart, Mechanism, Nobody } from "./mechanism.js";
 import { countFunctions, poolBucket, pooled } from "./pooled.js";
@@ -46,10 +46,9 @@ export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoize
     rounds: both,
     encode: async (value, row) => {
       const { fresh } = row.from(first.words);
-      const kept = await keptValue(value, row);
-      return kept === null
-        ? both.encode(value, await row.recall(first.words, value), fresh)
-        : (second as Direct).pick(kept, fresh);
+      return row.firsts.length
+        ? both.carry(value, row, fresh)
+        : both.encode(value, await row.recall(first.words, value), fresh);
     },
     losses: (rounds) => {
       const forever = logUp(first.ratio);
@@ -88,6 +87,8 @@ interface Rounds extends TwoRounds {
   /** What fakes need of them. */
   readonly fakes: Pick<Memoized, "nobody" | "buckets">;
   encode(value: number, kept: Words, fresh: Words): number | number[];
+  /** Both rounds of a value whose first answer comes from the words of several plans. */
+  carry(value: number, row: Row, fresh: Words): Promise<number | number[]>;
 }
 
 const directRounds = (first: Direct, second: Direct): Rounds => ({
@@ -115,6 +116,7 @@ const directRounds = (first: Direct, second: Direct): Rounds => ({
   k: first.k,
   fakes: { buckets: { k: first.k, keep: first.keep, again: second.keep } },
   encode: (value, kept, fresh) => second.pick(first.pick(value, kept), fresh),
+  carry: async (value, row, fresh) => second.pick(await keptValue(value, row), fresh),
 });
 
 const unaryRounds = (first: Unary, second: Unary): Rounds => {
@@ -133,6 +135,7 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
       guess: guessBit(first.k, set(first.one), set(first.zero), FULL * FULL),
       ...(first.guess && { always: first.guess.chance }),
     },
+    first: [2, FULL - first.zero],
     alike: `${first.one} ${first.zero} ${second.one} ${second.zero}`,
     changes: (rounds) => unaryChanges(first, second, rounds),
     after(reports) {
@@ -153,6 +156,7 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
       },
     },
     encode: (value, kept, fresh) => second.flip(first.flip([value], kept), fresh),
+    carry: async (value, row, fresh) => second.flip(await keptBits(first, value, row), fresh),
   };
 };
 

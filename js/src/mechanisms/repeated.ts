@@ -33,8 +33,8 @@ export interface Repeated<P extends Part = Part> extends Mechanism<P> {
 
 /** What several plans with the same first round need of both rounds. */
 export interface TwoRounds {
-  /** A first round that keeps a value. */
-  readonly first?: First;
+  /** The first round, by what one of its answers or bits is kept. */
+  readonly first: First;
   /** What tells both rounds from others; not how many bits they have. */
   readonly alike: string;
   /** How far one report can change with a part of what is kept: the value, or a bit. */

@@ -5,7 +5,15 @@
 
 import { must } from "../errors.js";
 import { cell, FULL, over, PRIME, powerUp, type Ratio, times, wholeNumber } from "../exact.js";
-import { below, chance, type Halves, type Row, sampled, type Threshold } from "../randomness/words.js";
+import {
+  below,
+  chance,
+  type Halves,
+  type Row,
+  sampled,
+  type Threshold,
+  threshold,
+} from "../randomness/words.js";
 import {
   ascending,
   bits,
@@ -57,6 +65,16 @@ export interface Unary extends Mechanism<readonly number[]> {
   readonly down: Ratio;
   /** Coins for k bits of which these are true. */
   flip(truth: readonly number[], words: Halves): number[];
+  /**
+   * Other bits in place of those of a value that are kept, by chances out of 2^128: of other values, for a bit that
+   * was clear or set, then of the value. Coins have 128 digits: words of the value + 2^20 decide what is open after 64.
+   */
+  redraw(
+    value: number,
+    kept: readonly number[],
+    chances: readonly bigint[],
+    recall: (value: number) => Promise<Halves>,
+  ): Promise<number[]>;
 }
 
 export const unary = (k: number, one: bigint, zero: bigint): Unary => {
@@ -65,19 +83,38 @@ export const unary = (k: number, one: bigint, zero: bigint): Unary => {
   must(zero < one, "likelier", () => `thresholds must have zero < one, got ${zero} and ${one}`);
   const up: Ratio = [one, zero];
   const down: Ratio = [FULL - zero, FULL - one];
-  const flip: Unary["flip"] = (truth, words) => {
-    const lanes = new Int32Array(Math.ceil(k / 32));
-    for (const value of truth) lanes[value >> 5] = (lanes[value >> 5] as number) | (1 << (value & 31));
-    const bits: number[] = [];
-    for (const [lane, truths] of lanes.entries()) {
-      const result = coins(ones, zeros, truths, words, 128 * (lane >> 1) + (lane & 1));
-      for (let i = 0; i < 32 && 32 * lane + i < k; i++) if ((result >> i) & 1) bits.push(32 * lane + i);
+  const width = 64 * Math.ceil(k / 64);
+  const flip: Unary["flip"] = (truth, words) =>
+    [...lanesOf(truth, k).entries()].flatMap(([lane, truths]) => {
+      const [result] = coins(
+        halfOf(lane, words),
+        (digit) => (digit(ones) & truths) | (digit(zeros) & ~truths),
+      );
+      return placesOf(result, lane, k);
+    });
+  const redraw: Unary["redraw"] = async (value, kept, chances, recall) => {
+    const [truth, bits] = [lanesOf([value], k), lanesOf(kept, k)];
+    const [early, late] = [64n, 0n].map((shift) => chances.map((part) => threshold((part >> shift) % FULL)));
+    const words = await recall(value);
+    let more: Halves | null = null;
+    const drawn: number[] = [];
+    for (const [lane, truths] of truth.entries()) {
+      const set = bits[lane] as number;
+      const masks = [~truths & ~set, ~truths & set, truths & ~set, truths & set];
+      const limit = (thresholds: readonly Threshold[]) => (digit: (threshold: Threshold) => number) =>
+        masks.reduce((all, mask, i) => all | (mask & digit(thresholds[i] as Threshold)), 0);
+      let [result, undecided] = coins(halfOf(lane, words), limit(early as Threshold[]));
+      if (undecided) {
+        more ??= await recall(value + LATE);
+        result |= coins(halfOf(lane, more), limit(late as Threshold[]), undecided)[0];
+      }
+      drawn.push(...placesOf(result, lane, k));
     }
-    return bits;
+    return drawn;
   };
   return {
     k,
-    words: 64 * Math.ceil(k / 64),
+    words: width,
     ratio: times(up, down),
     codec: bits(k),
     guess: guessBit(k, one, zero, FULL),
@@ -86,9 +123,10 @@ export const unary = (k: number, one: bigint, zero: bigint): Unary => {
     up,
     down,
     flip,
+    redraw,
     encode: (value, row) => flip([value], row.fresh),
     nobody: {
-      words: 64 * Math.ceil(k / 64),
+      words: width,
       more: up,
       less: over([1n, 1n], down),
       cells: 0,
@@ -106,21 +144,42 @@ export const guessBit = (k: number, one: bigint, zero: bigint, full: bigint): Gu
   return { chance: [one * n - (one - zero) * d, zero * n * BigInt(k)], among: k };
 };
 
-/**
- * Coins for 32 values, each stopped as soon as it has fallen; every other half of the words from here on is
- * theirs.
- */
-function coins(one: Threshold, zero: Threshold, truth: number, words: Halves, at: number): number {
-  let [undecided, result] = [-1, 0];
-  for (let level = 0; level < 64 && undecided; level++) {
-    const digit = (threshold: Threshold): number =>
-      -(((threshold[level >> 5] as number) >>> (31 - (level & 31))) & 1);
-    const digits = (digit(one) & truth) | (digit(zero) & ~truth);
-    const word = words[at + 2 * level] as number;
+/** What is added to a value for the words of the last 64 digits of its bits. */
+const LATE = 1 << 20;
+
+/** Bits of k values, 32 at a time. */
+const lanesOf = (values: readonly number[], k: number): Int32Array => {
+  const lanes = new Int32Array(Math.ceil(k / 32));
+  for (const value of values) lanes[value >> 5] = (lanes[value >> 5] as number) | (1 << (value & 31));
+  return lanes;
+};
+
+/** The places, below k, of the bits of a lane that are set. */
+const placesOf = (bits: number, lane: number, k: number): number[] => {
+  const places: number[] = [];
+  for (let i = 0; i < 32 && 32 * lane + i < k; i++) if ((bits >> i) & 1) places.push(32 * lane + i);
+  return places;
+};
+
+/** The words of a lane: every other half from here on. */
+const halfOf = (lane: number, words: Halves): Halves => words.subarray(128 * (lane >> 1) + (lane & 1));
+
+/** Coins for 32 values, each stopped as soon as it has fallen: those that are set, and those that are open. */
+function coins(
+  words: Halves,
+  limit: (digit: (threshold: Threshold) => number) => number,
+  open = -1,
+): readonly [result: number, undecided: number] {
+  let [undecided, result, level] = [open, 0, 0];
+  const digit = (threshold: Threshold): number =>
+    -(((threshold[level >> 5] as number) >>> (31 - (level & 31))) & 1);
+  for (; level < 64 && undecided; level++) {
+    const digits = limit(digit);
+    const word = words[2 * level] as number;
     result |= undecided & digits & ~word;
     undecided &= ~(digits ^ word);
   }
-  return result;
+  return [result, undecided];
 }
 
 /**

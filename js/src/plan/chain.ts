@@ -9,7 +9,7 @@ import type { Attribute } from "../domains/attribute.js";
 import { must } from "../errors.js";
 import { FULL, type Loss, logUp, plus, type Ratio, times } from "../exact.js";
 import { type FigureRow as Figures, recordLosses, type Together } from "../losses/together.js";
-import { type First, findMove, isFine, listSteps, moveOf, raises, type Step } from "../mechanisms/carried.js";
+import { findMove, isFine, listSteps, moveOf, raises, type Step } from "../mechanisms/carried.js";
 import type { Mechanism } from "../mechanisms/mechanism.js";
 import { countFunctions } from "../mechanisms/pooled.js";
 import { FIGURES, lossesOf, type Repeated, type TwoRounds } from "../mechanisms/repeated.js";
@@ -20,6 +20,7 @@ import { canonical, type Fields } from "../strict.js";
 /** How many plans a plan can continue. */
 export const MOST_BEFORE = 15;
 const MOST_ROUNDS = 10_000; // of all plans that continue each other
+const UNIT: Ratio = [1n, 1n];
 
 /** What is needed of a plan that continues others, or is continued. */
 export interface Link {
@@ -48,6 +49,8 @@ interface Json {
   readonly bit?: Json;
   readonly k?: number;
   readonly keep?: string;
+  readonly one?: string;
+  readonly zero?: string;
   readonly domain?: Json;
   readonly labels?: readonly string[];
 }
@@ -149,11 +152,19 @@ const keepsAlike = (old: Json, now: Json): boolean => {
   if (!first || !later || first.kind !== later.kind) return false;
   const [k, more] = [first.k as number, later.k as number];
   if (inside && k !== more) return false;
-  if (first.kind !== "direct") return k <= more && isEqual({ ...first, k: 0 }, { ...later, k: 0 });
-  return (
-    isEqual(first, later) ||
-    [first, later].every(({ k, keep }) => isFine(k as number, BigInt(keep as string)))
-  );
+  if (first.kind === "direct")
+    return (
+      isEqual(first, later) ||
+      [first, later].every(({ k, keep }) => isFine(k as number, BigInt(keep as string)))
+    );
+  return k <= more && (isEqual({ ...first, k: 0 }, { ...later, k: 0 }) || canTurn([first, later]));
+};
+
+/** Whether bits that are kept by one of these first rounds can be made better or worse, as the other keeps them. */
+const canTurn = (firsts: readonly Json[]): boolean => {
+  const both = firsts.map(({ one, zero }) => [BigInt(one as string), FULL - BigInt(zero as string)] as const);
+  const isAlike = both.every(([one]) => one === FULL >> 1n) || both.every(([one, clear]) => one === clear);
+  return isAlike && both.every(([, clear]) => isFine(2, clear));
 };
 
 /** The number of functions of a pool: of another one, kept words give other functions. */
@@ -188,7 +199,7 @@ export const listOrigins = (plans: readonly Link[]): readonly Origin[] => [
     const used = places.map((place) => plans[place] as Link);
     if (used.length === 1) return { plans: used.map(({ id }) => id), firsts: [] };
     const firsts = used.map((plan, i): Origin["firsts"][number] => {
-      const [k, keep] = (partOf(plan, j).rounds as TwoRounds).first as First;
+      const [k, keep] = (partOf(plan, j).rounds as TwoRounds).first;
       return [k, keep, i > 0 ? removedFrom(used[i - 1] as Link, plan, j) : []];
     });
     return { plans: used.map(({ id }) => id), firsts };
@@ -200,10 +211,10 @@ export const addTogether = (plans: readonly Link[]): Together => {
   const last = plans.at(-1) as Link;
   const hasTurned = listPlaces(plans).some((places) => places.length > 1);
   const bias = hasTurned ? BigInt(plans.length * last.attributes.length) : 0n;
-  return { bias, losses: plans.length > 1 ? chainLosses(plans) : null };
+  return { bias, ...(plans.length > 1 ? chainLosses(plans) : { losses: null, byAttribute: [] }) };
 };
 
-const chainLosses = (plans: readonly Link[]): Figures => {
+const chainLosses = (plans: readonly Link[]): Omit<Together, "bias"> => {
   const { mechanism, data, attributes } = plans.at(-1) as Link;
   const rounds = sumOf(plans.map((plan) => plan.reports as number));
   const steps = plans.slice(1).map((_, i) => carried(plans.slice(0, i + 2)));
@@ -213,12 +224,9 @@ const chainLosses = (plans: readonly Link[]): Figures => {
     listPlaces(plans).every((places) => places.length === 1);
   const ofPart = (part: Repeated, j: number): Figures =>
     isOne ? lossesOf(part, rounds) : questionLosses(plans, steps, j);
-  const losses = recordLosses(
-    mechanism,
-    attributes.map((_, j) => ofPart(partOf(plans.at(-1) as Link, j), j)),
-    rounds,
-  );
-  if (isOne) return losses;
+  const byAttribute = attributes.map((_, j) => ofPart(partOf(plans.at(-1) as Link, j), j));
+  const losses = recordLosses(mechanism, byAttribute, rounds);
+  if (isOne) return { losses, byAttribute };
   const alone = plans.map((plan) =>
     recordLosses(
       plan.mechanism,
@@ -226,13 +234,11 @@ const chainLosses = (plans: readonly Link[]): Figures => {
       1,
     ),
   );
-  return [
-    alone
-      .map(([oneReport]) => oneReport as Loss)
-      .sort(byNumber)
-      .at(-1) as Loss,
-    ...losses.slice(1),
-  ];
+  const oneReport = alone
+    .map(([loss]) => loss as Loss)
+    .sort(byNumber)
+    .at(-1) as Loss;
+  return { losses: [oneReport, ...losses.slice(1)], byAttribute };
 };
 
 /** The losses of one question: those of all that was carried on, added up over its breaks. */
@@ -306,28 +312,37 @@ const numberKept = (strand: readonly Asked[]): readonly number[] => {
  */
 const sameRatio = (strand: readonly Asked[]): Ratio => {
   const total = sumOf(strand.map(([, rounds]) => rounds));
-  const unit: Ratio = [1n, 1n];
   const powers: (readonly [Ratio, Ratio])[] = []; // of each kept answer, by all reports of it
   const parts: Repeated[] = [];
   const lost: (readonly number[])[] = [];
   for (const [i, number] of numberKept(strand).entries()) {
     const [part, reports, removed] = strand[i] as Asked;
     const [rise, fall] = (part.rounds as TwoRounds).speak(reports);
-    const [more, less] = powers[number] ?? [unit, unit];
+    const [more, less] = powers[number] ?? [UNIT, UNIT];
     powers[number] = [times(more, rise), times(less, fall)];
     parts[number] = part;
     lost[number] ??= removed;
   }
   const chain = parts.map(({ rounds }) => rounds as TwoRounds);
-  if (!chain[0]?.first) return (chain[0] as TwoRounds).given(...(powers[0] as [Ratio, Ratio]), total);
-  const steps = listSteps(chain.map(({ first }, i) => [...(first as First), lost[i] as readonly number[]]));
+  const steps = listSteps(chain.map(({ first }, i) => [...first, lost[i] as readonly number[]]));
   const raised = Math.max(0, steps.findLastIndex(raises));
   const root = chain[raised] as TwoRounds;
-  if (root.k > chain[0].k || lost.some(({ length }) => length)) return (parts[raised] as Repeated).forever; // all is a part of the root answer
-  const spoken = steps.map((step, i) =>
-    blur((powers[i] as readonly [Ratio, Ratio])[0], moveOf(step), step.k),
+  const [start, last] = [steps[0], steps[raised]] as [Step, Step];
+  if (last.k > start.k || lost.some(({ length }) => length)) return (parts[raised] as Repeated).forever; // all is a part of the root answer
+  const [rise, fall] = [0, 1].map((i) =>
+    compose(
+      powers.map((each) => each[i] as Ratio),
+      steps,
+      raised,
+    ),
   );
-  let [ratio, later] = [unit, unit];
+  return root.given(rise as Ratio, fall as Ratio, total);
+};
+
+/** How much reports of all kept answers say of the root answer of a step. */
+const compose = (powers: readonly Ratio[], steps: readonly Step[], raised: number): Ratio => {
+  const spoken = steps.map((step, i) => blur(powers[i] as Ratio, moveOf(step), step.k));
+  let [ratio, later] = [UNIT, UNIT];
   for (let i = steps.length - 1; i >= raised; i--) {
     later = times(later, spoken[i] as Ratio);
     const [step, before] = [steps[i], steps[i - 1]] as [Step, Step | undefined];
@@ -337,8 +352,7 @@ const sameRatio = (strand: readonly Asked[]): Ratio => {
   }
   for (const [i, { odds, before, k }] of steps.slice(1, raised + 1).entries())
     ratio = blur(times(ratio, spoken[i] as Ratio), findMove(odds, before, k), k);
-  const both = times(ratio, later);
-  return root.given(both, both, total);
+  return times(ratio, later);
 };
 
 /** What a ratio says of an answer that became each of the others with this chance. */

@@ -78,7 +78,8 @@ export class Plan implements Recipe {
   /** @internal The plans whose words are kept: for the record, then for each attribute. */
   readonly origins: readonly Origin[];
   private readonly hasQuestions: boolean;
-  private readonly together: Together;
+  /** @internal What reports to the plans that it continues give away with its own. */
+  readonly together: Together;
   private truth: Losses | undefined;
 
   private constructor(

@@ -342,10 +342,10 @@ class Search:
             changed = frozenset(place for option in options for place in option.parts)
             changes = tuple(change for option in options for change in option.changes)
             unchanged = tuple(self.loads[place] for place in everything if place not in changed)
-            own = tuple(load for option in options for load in option.loads)
+            chosen = tuple(load for option in options for load in option.loads)
             if changed not in sums:
                 sums[changed] = _add_up(unchanged)
-            loads, summed = (*unchanged, *own), (sums[changed], *own)
+            loads, summed = (*unchanged, *chosen), (sums[changed], *chosen)
             yield changes, loads, self.count(summed, False) * self.factors
             if can_weigh and len(changes) < MOST_CHANGES:
                 yield (*changes, draw), loads, self.count(summed, True) * self.factors

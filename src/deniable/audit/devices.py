@@ -117,7 +117,7 @@ class OneByOne(Devices):
         for i in who.tolist():
             secret = secrets.token_bytes(32)
             questions = self._turns.ask(sides[i], secret)
-            reports = [_read_bytes(self._report(each.answers, secret, each.round)) for each in questions]
+            reports = [_read_bytes(self._report(turn.answers, secret, turn.round)) for turn in questions]
             for number, report in enumerate(self._turns.keep(questions, reports)):
                 rounds[number].append(report)
         return rounds

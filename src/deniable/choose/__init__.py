@@ -5,7 +5,7 @@ backwards, how many people or what epsilon an error takes. The rules of the pape
 L-GRR or L-OSUE) are choices among two at f = 0.
 """
 
-from deniable.choose.candidate import Considered, Size
+from deniable.choose.candidate import Considered, DeviceLimit, Size
 from deniable.choose.mixed import Budget, consider_mixed, explain_division
 from deniable.choose.objective import Objective, Reading, list_readings
 from deniable.choose.precision import HALF_WIDTH, Precision, Use, list_precisions
@@ -21,6 +21,7 @@ __all__ = [
     "Alone",
     "Budget",
     "Considered",
+    "DeviceLimit",
     "Limited",
     "Objective",
     "Precision",

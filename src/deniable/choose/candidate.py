@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar, final
 
 from deniable.choose.objective import SHARES, Objective, Reading
 from deniable.errors import InvalidParameter
-from deniable.formatting import Printed, format_count, format_loss, format_points
+from deniable.formatting import Printed, format_count, format_loss, format_points, format_up
 from deniable.law.law import ReportLaw
 from deniable.mechanisms import PROTOCOLS, Mechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
@@ -76,6 +76,24 @@ class Division(NamedTuple):
 
 
 @final
+class DeviceLimit(NamedTuple):
+    """What a device allows all its reports to a plan to give away, in nats, and how many reports it makes."""
+
+    most: float
+    reports: int
+
+    def refuse(self, mechanism: Mechanism | RecordMechanism) -> str | None:
+        """Say why devices refuse a mechanism, or None where they accept it."""
+        lost = mechanism.losses(self.reports, self.reports).changing_values
+        if lost <= self.most:
+            return None
+        return (
+            f"devices refuse it: {format_count(self.reports, 'report')} of answers that change give away "
+            f"{format_up(lost)}, and a device allows {self.most:g}"
+        )
+
+
+@final
 @dataclass(frozen=True)
 class Considered(Printed):
     """One way to ask, and all that is known about it beforehand; one number per attribute, in order."""
@@ -124,6 +142,8 @@ class Considered(Printed):
     """
     division: Division | None = None
     """How answers that stay and answers that change share the loss, where there are both."""
+    limit: DeviceLimit | None = None
+    """What devices allow, where the choice without that limit was one that they refuse."""
     bounds: tuple[Callable[[], float] | None, ...] = field(default=(), compare=False, repr=False)
     """What one report counts for at most in the share of a range, of attributes that have levels."""
 
@@ -341,8 +361,13 @@ def reveal_all(part: Mechanism, reports: int) -> float:
     """How often the best guess is right, at most, from so many reports of a value that does not change."""
     kept = most_revealed(part) if part.repeated or reports == 1 else 1.0
     loss = part.losses(reports, 1).same_value if part.repeated else reports * part.loss()
+    return min(kept, bound_guess(part, loss))
+
+
+def bound_guess(part: Mechanism, loss: float) -> float:
+    """How often the best guess is right, at most, from reports that lose so much of a value."""
     odds = math.exp(min(loss, _CERTAIN)) * part.blind
-    return min(kept, odds / (odds + 1 - part.blind))
+    return odds / (odds + 1 - part.blind)
 
 
 @final

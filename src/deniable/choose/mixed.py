@@ -13,9 +13,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple, final
 
-from deniable.choose.candidate import TWO_ROUNDS, TWO_ROUNDS_OF_MEANS, Considered, Division, reveal_all
+from deniable.choose.candidate import (
+    TWO_ROUNDS,
+    TWO_ROUNDS_OF_MEANS,
+    Considered,
+    DeviceLimit,
+    Division,
+    reveal_all,
+)
 from deniable.choose.objective import Objective
-from deniable.choose.ranking import best_ranked, round_chances
+from deniable.choose.ranking import best_ranked, prefer_accepted, round_chances
 from deniable.choose.task import Allowed, Protocols, Question, checked_task
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
@@ -87,11 +94,13 @@ class _Halves:
         again = {*TWO_ROUNDS, *TWO_ROUNDS_OF_MEANS, "dbitflip"}
         return [name for name in listed if (name in again) is not is_fresh] or None
 
-    def keep(self, first: float, forever: float, names: Sequence[str] = ()) -> Considered:
-        """The best way to ask all that stays, or some of it."""
+    def keep(
+        self, first: float, forever: float, names: Sequence[str] = (), limit: DeviceLimit | None = None
+    ) -> Considered:
+        """The best way to ask all that stays, or some of it, within what devices allow it."""
         questions = {name: question for name, question in self.kept.items() if not names or name in names}
         protocols = self._protocols[0] if len(questions) == len(self.kept) else None
-        return self._choose(questions, first, Allowed(("SMP",), protocols), forever)
+        return self._choose(questions, first, Allowed(("SMP",), protocols), forever, limit)
 
     def refresh(self, epsilon: float, names: Sequence[str] = ()) -> Considered:
         """The best way to ask all that changes, or some of it."""
@@ -100,12 +109,17 @@ class _Halves:
         return self._choose(questions, epsilon, Allowed(_ONCE, protocols), None)
 
     def _choose(
-        self, questions: Mapping[str, Question], epsilon: float, allowed: Allowed, forever: float | None
+        self,
+        questions: Mapping[str, Question],
+        epsilon: float,
+        allowed: Allowed,
+        forever: float | None,
+        limit: DeviceLimit | None = None,
     ) -> Considered:
-        key = (epsilon, forever, *questions)
+        key = (epsilon, forever, limit, *questions)
         if key not in self._rows:
             task = checked_task(questions, epsilon, self.people, self.objective, allowed, forever=forever)
-            self._rows[key] = best_ranked(task)
+            self._rows[key] = best_ranked(replace(task, limit=limit))
         return self._rows[key]
 
 
@@ -117,8 +131,10 @@ def consider_mixed(
     objective: Objective | None = None,
     protocols: Protocols | None = None,
     mechanism: str | None = None,
+    limit: DeviceLimit | None = None,
 ) -> list[Considered]:
-    """Ranks the ways to ask for answers that stay beside answers that change, which are named.
+    """Ranks the ways to ask for answers that stay beside answers that change, which are named. Where devices
+    have a limit, the best way that they accept is the first, if they accept any.
 
     >>> questions = {"os": Question(4), "crash": Question(2)}
     >>> best, other = consider_mixed(questions, ["crash"], Budget(1.0, 4.0, 4), 20_000)
@@ -129,24 +145,42 @@ def consider_mixed(
     positive_epsilon(budget.together)
     whole_number("reports", budget.reports, 1)
     halves = _Halves(questions, changes, people, objective or Objective(), protocols)
-    refused: list[str] = []
-    rows: list[list[Considered]] = []
-    for kind, ways in ((BOTH, _ask_both), ("SMP", _divide_people)):
-        if mechanism is None or mechanism == kind:
-            rows.append(list(_collect(ways(halves, budget), refused)))
-    everything = [row for ways in rows for row in ways]
-    if not everything:
-        raise InvalidParameter(f"nothing fits both what stays and what changes: {refused[0]}")
     weights = [question.importance for question in questions.values()]
-    least = [min(units) for units in zip(*(row.units for row in everything), strict=True)]
-    judged = [
-        [replace(row, score=row.objective.score(row.units, least, weights)) for row in ways] for ways in rows
-    ]
-    best = sorted((min(ways, key=_score) for ways in judged if ways), key=_score)
+
+    def rank(within: DeviceLimit | None) -> list[Considered]:
+        return _rank(halves, budget, mechanism, weights, within)
+
+    best = prefer_accepted(rank, limit, weights)
     alone = tuple(_ask_alone(halves, budget, name) for name in questions)
     return [
         replace(row, division=row.division._replace(alone=alone)) for row in best if row.division is not None
     ]
+
+
+def _rank(
+    halves: _Halves,
+    budget: Budget,
+    mechanism: str | None,
+    weights: Sequence[float],
+    limit: DeviceLimit | None,
+) -> list[Considered]:
+    """The best of each way to ask, the best way first; none where devices refuse all."""
+    refused: list[str] = []
+    ways = [
+        list(_collect(ask(halves, budget, limit), refused))
+        for kind, ask in ((BOTH, _ask_both), ("SMP", _divide_people))
+        if mechanism is None or mechanism == kind
+    ]
+    everything = [row for rows in ways for row in rows]
+    if not everything and limit is not None:
+        return []
+    if not everything:
+        raise InvalidParameter(f"nothing fits both what stays and what changes: {refused[0]}")
+    least = [min(units) for units in zip(*(row.units for row in everything), strict=True)]
+    judged = [
+        [replace(row, score=row.objective.score(row.units, least, weights)) for row in rows] for rows in ways
+    ]
+    return sorted((min(rows, key=_score) for rows in judged if rows), key=_score)
 
 
 def _score(row: Considered) -> float:
@@ -161,28 +195,34 @@ def _collect(rows: Iterator[Considered | str], refused: list[str]) -> Iterator[C
             yield row
 
 
-def _ask_both(halves: _Halves, budget: Budget) -> Iterator[Considered | str]:
+def _ask_both(halves: _Halves, budget: Budget, limit: DeviceLimit | None) -> Iterator[Considered | str]:
     """Everybody reports an answer that stays and one that changes, by several divisions of a round."""
     for step in range(1, _DIVISIONS):
         division = budget.divide(_round_down(Fraction(budget.most_fresh) * step / _DIVISIONS))
         if min(division.first, division.forever, division.fresh) <= 0:
             continue
-        yield _join(halves, budget, division, None)
+        yield _join(halves, budget, division, None, limit)
 
 
-def _divide_people(halves: _Halves, budget: Budget) -> Iterator[Considered | str]:
+def _divide_people(halves: _Halves, budget: Budget, limit: DeviceLimit | None) -> Iterator[Considered | str]:
     """Each person reports one answer, that stays or that changes, by several divisions of the people."""
     first = min(budget.report, _round_down(Fraction(_NEAREST * budget.together)))
     division = Division(first, budget.together, budget.most_fresh)
     equal = Fraction(len(halves.kept), len(halves.names))
     for share in dict.fromkeys((equal, *(Fraction(step, _DIVISIONS) for step in range(1, _DIVISIONS)))):
-        yield _join(halves, budget, division, share)
+        yield _join(halves, budget, division, share, limit)
 
 
-def _join(halves: _Halves, budget: Budget, division: Division, share: Fraction | None) -> Considered | str:
+def _join(
+    halves: _Halves, budget: Budget, division: Division, share: Fraction | None, limit: DeviceLimit | None
+) -> Considered | str:
     """Both halves in one report; or what stays from this share of the people, what changes from others."""
+    limit_of_kept = limit
+    if limit is not None and share is None:
+        limit_of_kept = limit._replace(most=limit.most - budget.reports * division.fresh)
     try:
-        kept, fresh = halves.keep(division.first, division.forever), halves.refresh(division.fresh)
+        kept = halves.keep(division.first, division.forever, limit=limit_of_kept)
+        fresh = halves.refresh(division.fresh)
     except InvalidParameter as problem:
         return str(problem)
     for row in (kept, fresh):
@@ -211,6 +251,9 @@ def _join(halves: _Halves, budget: Budget, division: Division, share: Fraction |
         [reveal_all(part, budget.reports) for part in mechanism.mechanisms],
         readings=[*kept.readings, *fresh.readings],
     ).reordered(order)
+    why_not = None if limit is None else limit.refuse(mechanism)
+    if why_not is not None:
+        return why_not
     most = halves.objective.bytes_cap
     if most is not None and row.report_bytes.most > most:
         return f"a report takes {row.report_bytes.most} bytes, the cap is {most}"
@@ -245,7 +288,7 @@ def explain_division(rows: Sequence[Considered], reports: int) -> str:
         f"Answers that stay are kept: they lose {first:.3g} of a round, and {forever:.3g} of all {reports}. "
         f"Answers that change get fresh noise: they lose {fresh:.3g} of each round."
     ]
-    other = next((row for row in rows[1:] if row.division is not None), None)
+    other = next((row for row in rows[1:] if row.division is not None and row.kind != chosen.kind), None)
     for j, name in enumerate(chosen.names or ()):
         errors = [format_points(chosen.standard_errors[j]), format_points(alone[j])]
         costs = f"{name!r} errs by {errors[0]}, asked alone by {errors[1]}"

@@ -12,7 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.choose.candidate import Considered, Option, Size, name_candidate, one_in, rounded
+from deniable.choose.candidate import (
+    Considered,
+    DeviceLimit,
+    Option,
+    Size,
+    name_candidate,
+    one_in,
+    rounded,
+)
 from deniable.choose.objective import Objective
 from deniable.choose.task import (
     BLOCKS,
@@ -89,8 +97,11 @@ def consider_repeated(
     objective: Objective | None = None,
     protocols: Protocols | None = None,
     mechanism: str | None = None,
+    limit: DeviceLimit | None = None,
 ) -> list[Considered]:
     """Ranks choices for asking again and again: two rounds, in SMP, whose attribute is drawn once and kept.
+
+    Where devices have a limit, the best choice that they accept is the first, if they accept any.
 
     RS+FD, whose fakes are kept as well, errs more by the root of the number of attributes at least: it is
     considered only if it is named.
@@ -104,7 +115,33 @@ def consider_repeated(
     positive_epsilon(epsilon_forever)
     kinds = ("SMP" if mechanism is None else mechanism,)
     task = checked_task(ks, epsilon_first, n, objective, Allowed(kinds, protocols), forever=epsilon_forever)
-    return _rank_with_uncapped(task)
+    return prefer_accepted(lambda limit: _rank_with_uncapped(replace(task, limit=limit)), limit, task.judged)
+
+
+def prefer_accepted(
+    rank: Callable[[DeviceLimit | None], list[Considered]],
+    limit: DeviceLimit | None,
+    weights: Sequence[float],
+) -> list[Considered]:
+    """Ranks choices, those that devices refuse last: if the best is one of them, it is ranked again within
+    the limit of devices. If they accept none, choices are ranked as if there were no limit.
+    """
+    rows = rank(None)
+    free = rows[0]
+    if limit is None or free.mechanism is None or free.why_not is not None:
+        return rows
+    why_not = limit.refuse(free.mechanism)
+    accepted = [] if why_not is None else rank(limit)
+    if not accepted or accepted[0].why_not is not None:
+        return rows
+    best, *others = (row for row in accepted if row.mechanism != free.mechanism)
+    judged = [replace(best, limit=limit), replace(free, why_not=why_not), *others]
+    least = [min(units) for units in zip(*(row.units for row in judged if row.variances), strict=True)]
+    judged = [
+        replace(row, score=row.objective.score(row.units, least, weights)) if row.variances else row
+        for row in judged
+    ]
+    return [judged[0], *sorted(judged[1:], key=_order)]
 
 
 def _rank_with_uncapped(task: Task) -> list[Considered]:
@@ -323,6 +360,8 @@ def _row(task: Task, way: Way, among: Sequence[tuple[str, ...]], lean: bool = Fa
         same = len(set(among)) == 1 and len(among[0]) == 1
         return _impossible(task, way.title, among[0][0] if same else "adaptive", str(problem))
     mechanism, order = way.build(task, chosen)
+    if task.limit is not None and why_not is None:
+        why_not = task.limit.refuse(mechanism)
     row = Considered.of(
         mechanism,
         way.title,

@@ -34,7 +34,7 @@ def exposure(considered: Considered) -> str | None:
     """
     again = considered.loss_forever is not None
     guesses = [
-        min(most_revealed(part), considered.revealed[j]) if again else most_revealed(part)
+        considered.revealed[j] if again and part.repeated else most_revealed(part)
         for j, part in enumerate(considered.parts)
     ]
     ways = [_way(part, guess) for part, guess in zip(considered.parts, guesses, strict=True)]

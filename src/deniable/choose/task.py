@@ -19,6 +19,7 @@ from deniable.choose.candidate import (
     PLAIN,
     TWO_ROUNDS,
     TWO_ROUNDS_OF_MEANS,
+    DeviceLimit,
     given_name,
     label,
 )
@@ -145,6 +146,8 @@ class Task:
     priors: tuple[Prior, ...] | None = None
     several: bool = False
     """Whether SMP with more than one attribute each is tried, too."""
+    limit: DeviceLimit | None = None
+    """What devices allow; None where choices that they refuse are listed like others."""
 
     @property
     def d(self) -> int:

@@ -221,6 +221,9 @@ def list_options(task: Task, way: Way, attribute: int, names: Sequence[str], bud
         # the positions of a number are not the values of an attribute
         size = f" with {k:,} values" if k <= _MOST_COUNTED else ""
         raise InvalidParameter(f"{task.label(attribute)}{size}: {refused[0]}")
+    limit = task.limit
+    if limit is not None:
+        options = [option for option in options if limit.refuse(option.part) is None] or options
     return options
 
 

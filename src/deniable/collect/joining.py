@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Protocol, final
 
 from deniable.collect.messages import NotJoined, Refusal
@@ -28,6 +29,25 @@ class Before:
 
 ALONE = Before()
 """Nothing: results are of a plan alone."""
+
+
+@final
+@dataclass(frozen=True)
+class Shown:
+    """What results are of: a round of a plan, or a day in tables of reports."""
+
+    number: int | None
+    """The round; None of a day on which reports of several came."""
+    tallies: Tallies
+    before: Before = ALONE
+    """What is joined with the tallies: reports to the plans before, and of a day those of other rounds."""
+    day: date | None = None
+
+    @property
+    def n(self) -> int:
+        """How many reports to the plan there are."""
+        same_plan = (part.n for part in self.before.tallies if part.plan_id == self.tallies.plan_id)
+        return self.tallies.n + sum(same_plan)
 
 
 class Rounds(Protocol):

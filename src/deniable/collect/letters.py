@@ -21,6 +21,7 @@ from deniable.errors import FileMissing, InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.frames.files import read_utf8
 from deniable.messages import LANGUAGES, read_messages
+from deniable.plan.chain import list_last
 from deniable.plan.losses import Level, Protection
 from deniable.plan.texts import Text
 from deniable.store.schedule import Times
@@ -141,15 +142,18 @@ def _name_part(announced: Announced, plans: Sequence[Announced], language: str) 
 def rate_plans(plans: Sequence[Announced], language: str) -> str:
     """The paragraph of a letter about how well each study protects answers, counting answers that change.
 
-    Plans of one title are one study, of which all reports count together.
+    Plans of one title are one study, of which all reports count together. Reports to a plan that another one
+    continues count with that one.
     """
     said_on_pages = read_messages(language, "pages")
     studies: dict[str, list[Announced]] = {}
+    last = {document.id for document in list_last([announced.plan.document for announced in plans])}
     for announced in plans:
-        studies.setdefault(announced.title(language) or announced.plan.id, []).append(announced)
+        if announced.plan.id in last:
+            studies.setdefault(announced.title(language) or announced.plan.id, []).append(announced)
     lines = []
     for members in studies.values():
-        protection = Protection.together(announced.plan.stated for announced in members)
+        protection = Protection.together([announced.plan.document for announced in members])
         rating = said_on_pages[_RATINGS[protection.level]]
         title = members[0].title(language)
         said = f"{title}: {rating[0].lower()}{rating[1:]}" if len(studies) > 1 and title else rating

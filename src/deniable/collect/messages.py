@@ -298,7 +298,7 @@ class JoinedPlan(Message, frozen=True):
 
     plan: str
     n: Annotated[int, explain("How many people reported to it.")]
-    round: Annotated[int | None, explain("The round that they reported in; null of tables of reports.")]
+    round: Annotated[int | None, explain("The round that they reported in.")]
 
 
 class NotJoined(Message, frozen=True):
@@ -309,11 +309,20 @@ class NotJoined(Message, frozen=True):
     why: str
 
 
+RoundShown = Annotated[int | None, explain("The round; null of a day on which reports of several came.")]
+DayShown = Annotated[
+    str | None,
+    explain(
+        "The last day in tables of reports, where no round was asked for; null of the results of a round."
+    ),
+]
+
+
 class Estimates(Message, frozen=True):
     """Estimates with error bars."""
 
     plan: str
-    round: int | None
+    round: RoundShown
     n: int
     level: float
     rows: list[Row]
@@ -351,11 +360,15 @@ class Estimates(Message, frozen=True):
     questions: QuestionTexts = {}
     plans: Annotated[
         list[JoinedPlan],
-        explain("The plans whose people are joined by their numbers, the last one last; empty of one plan."),
+        explain(
+            "The plans whose people are joined by their numbers, the last one last, and of a day in tables "
+            "the rounds of each; empty where nothing is joined."
+        ),
     ] = []
     not_joined: Annotated[
         list[NotJoined], explain("What is left out of the plans before that are collected here, and why.")
     ] = []
+    day: DayShown = None
 
 
 class TextLimit(Message, frozen=True):
@@ -421,7 +434,7 @@ class Between(Message, frozen=True):
     """The share of the people from one number to under another."""
 
     plan: str
-    round: int | None
+    round: RoundShown
     attribute: str
     range: Annotated[str, explain("In words: 20000 to under 40000.")]
     level: float
@@ -432,6 +445,7 @@ class Between(Message, frozen=True):
     stderr: float
     noisy: Annotated[bool, explain("Whether it is too noisy to read.")]
     moved_from: MovedFrom
+    day: DayShown = None
 
 
 class History(Message, frozen=True):
@@ -454,13 +468,23 @@ class DayLine(Message, frozen=True):
     high: list[float | None]
 
 
-class DayAlarm(Message, frozen=True):
+class Moved(Message, frozen=True):
     """A number that moved, against the same weekdays before."""
 
     day: str
     attribute: str
     value: str
     text: str
+
+
+class DayAlarm(Message, frozen=True):
+    """A number that moved, and other answers to the question, which went the other way meanwhile."""
+
+    day: str
+    attribute: str
+    value: str
+    text: str
+    mirrored: list[Moved]
 
 
 class Burst(Message, frozen=True):
@@ -508,6 +532,7 @@ class Counted(Message, frozen=True):
         list[dict[str, dict[str, Any]]],
         explain("The same of each known group, in the plan's order; absent where none is known."),
     ] = []
+    day: DayShown = None
 
 
 class HealthCheck(Message, frozen=True):
@@ -618,7 +643,7 @@ class Cross(Message, frozen=True):
     """A table of two questions that were asked together."""
 
     plan: str
-    round: int | None
+    round: RoundShown
     of: str
     by: str
     questions: QuestionTexts
@@ -637,6 +662,7 @@ class Cross(Message, frozen=True):
         list[float], explain("How many people of a simple sample those about each row are about as good as.")
     ]
     test: CrossTest
+    day: DayShown = None
 
 
 class CellChange(Message, frozen=True):

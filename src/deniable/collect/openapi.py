@@ -85,7 +85,8 @@ _JOINED: dict[str, Any] = {
     "default": "false",
     "description": "Whether to join the round with one of each plan before it that is collected here and was "
     "open at the same time: by numbers of people, who may be the same. Joined shares are not smoothed, and "
-    "weighted ones are of the plan alone. Tables of reports are always joined.",
+    "weights are refused. The last day of tables of reports is always joined, unless there are weights; "
+    "rounds of tables never are.",
 }
 _FIRST_ROUND = {**ROUND, "default": 1}
 _CHANGE: Mapping[str, Mapping[str, Any]] = {

@@ -68,7 +68,7 @@ def read_choice(request: Request, name: str, allowed: Sequence[str]) -> str:
     """One of the words that are allowed, the first of them unless another is asked for."""
     choice = request.query_params.get(name, allowed[0])
     if choice not in allowed:
-        raise Refusal("parameter", not_among(choice, f"a {name}", allowed))
+        raise Refusal("parameter", not_among(choice, f"a value of {name}", allowed))
     return choice
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -47,11 +47,14 @@ _LISTS: Mapping[str, type[Any]] = {
 
 def enough(tallies: Tallies, minimum: int) -> Tallies:
     """Refuse to show results of too few reports."""
-    if tallies.n < minimum:
-        raise Refusal(
-            "few", f"{format_count(tallies.n, 'report')} so far; results appear from {minimum:,} on."
-        )
+    refuse_few(tallies.n, minimum)
     return tallies
+
+
+def refuse_few(n: int, minimum: int) -> None:
+    """Refuse to show results of fewer reports than the minimum."""
+    if n < minimum:
+        raise Refusal("few", f"{format_count(n, 'report')} so far; results appear from {minimum:,} on.")
 
 
 def result_of(plan: Plan, tallies: Tallies, text_alone: bool = False, before: Before = ALONE) -> Result:
@@ -59,7 +62,7 @@ def result_of(plan: Plan, tallies: Tallies, text_alone: bool = False, before: Be
 
     They are joined with what people reported to the plans that this one continues, `before` it.
     """
-    documents = {document.id: document for document in plan.document.continues}
+    documents = {document.id: document for document in (*plan.document.continues, plan.document)}
     try:
         results = [
             estimate_tallies(documents[each.plan_id], each, False, may_be_empty=True)
@@ -97,19 +100,20 @@ def estimated(
     query = _Query(key, plan, tallies, joined)
     many = sum(tally.counts.size for tally in tallies.tallies.values()) > _MOST_KEPT
     estimates = _estimate.__wrapped__(query) if many else _estimate(query)
-    return _name_rounds(estimates, plan, number, joined) if estimates.plans else estimates
+    rounds = [part.round for part in joined.tallies if part.n] + [tallies.round or number]
+    return _name_rounds(estimates, plan, rounds, joined) if estimates.plans else estimates
 
 
-def _name_rounds(estimates: Estimates, plan: Plan, number: int | None, before: Before) -> Estimates:
-    """Joined estimates with the round of each plan, and with what is not joined."""
-    rounds = {tallies.plan_id: tallies.round for tallies in before.tallies} | {plan.id: number}
-    if before.people == "others":  # who reported on one day of a table, in whatever round
-        rounds = {}
-    plans = [msgspec.structs.replace(part, round=rounds.get(part.plan)) for part in estimates.plans]
+def _name_rounds(estimates: Estimates, plan: Plan, rounds: Sequence[int | None], before: Before) -> Estimates:
+    """Joined estimates with the round of each part, and with what is not joined."""
+    plans = [
+        msgspec.structs.replace(part, round=number)
+        for part, number in zip(estimates.plans, rounds, strict=True)
+    ]
     not_joined = [
-        messages.NotJoined(part.plan, name, why)
-        for part in plans
-        for name, why in list_breaks(plan.document, part.plan).items()
+        messages.NotJoined(part_id, name, why)
+        for part_id in dict.fromkeys(part.plan for part in plans)
+        for name, why in list_breaks(plan.document, part_id).items()
     ]
     return msgspec.structs.replace(estimates, plans=plans, not_joined=[*before.not_joined, *not_joined])
 
@@ -329,6 +333,8 @@ def _table(estimates: Estimates) -> list[dict[str, Any]]:
     """Rows that can be read on their own, with the columns of `deniable estimate` in its order."""
     kinds = (estimates.rows, estimates.groups, estimates.among, estimates.means, estimates.quantiles)
     about: dict[str, Any] = {"level": estimates.level, "plan": estimates.plan, "round": estimates.round}
+    if estimates.day:
+        about["day"] = estimates.day
     if estimates.plans:
         about["plans"] = " ".join(part.plan for part in estimates.plans)
     values, groups, among, means, quantiles = (list(map(msgspec.to_builtins, rows)) for rows in kinds)

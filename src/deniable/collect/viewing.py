@@ -6,17 +6,19 @@ import asyncio
 import hmac
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol, TypeVar, final
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.collect import messages, results
 from deniable.collect.files import File, accepts_gzip, read_files
 from deniable.collect.intake import Served
-from deniable.collect.joining import ALONE, Before, Joiner
+from deniable.collect.joining import Joiner, Shown
 from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation
 from deniable.collect.requests import (
@@ -37,6 +39,7 @@ from deniable.store.schedule import Offer
 
 Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")
+Message = TypeVar("Message", messages.Estimates, messages.Between)
 
 _FOREVER = "public, max-age=31536000, immutable"
 
@@ -78,10 +81,10 @@ class Views:
         url: str | None = None,
         role: Role = "operator",
         days: Callable[[str], messages.Days] | None = None,
-        before: Callable[[str], Before] | None = None,
+        last_day: Callable[[str], Shown] | None = None,
     ) -> None:
-        """`before` gives what is always joined, from plans that a plan continues; without it, rounds are
-        joined where that is asked for.
+        """`last_day` gives what is shown of tables of reports, where no round is asked for; without it, there
+        is a collector, whose rounds are joined where that is asked for.
         """
         self._shelf = shelf
         self._served = served
@@ -90,7 +93,7 @@ class Views:
         self._minimum = minimum
         self._url = url
         self._days = days
-        self._before = before
+        self._last_day = last_day
         self._joiner = Joiner(shelf, served, minimum)
         self._files = read_files()
 
@@ -151,24 +154,24 @@ class Views:
         return await self.describe_rounds(self.find_plan(request))
 
     async def show_estimates(self, request: Request) -> Response:
-        served, number, level = self.find_plan(request), read_round(request), read_level(request)
+        served, level = self.find_plan(request), read_level(request)
         form = read_choice(request, "format", ("json", "csv", "parquet"))
         smooth = read_choice(request, "smooth", ("false", "true")) == "true"
         if "project" in request.query_params:
             raise Refusal("parameter", "project is retired; the shares that are shown are possible ones.")
-        number, tallies = await self.tally(served, number)
-        weights, before = read_weights(request), await self._find_before(request, served, number)
+        shown = await self._find_joined(request, served)
+        weights = read_weights(request)
         estimate = partial(
             results.estimated,
             served.plan,
-            tallies,
-            number,
+            shown.tallies,
+            shown.number,
             level,
             smooth=smooth,
             weights=weights,
-            before=before,
+            before=shown.before,
         )
-        estimates = await asyncio.to_thread(estimate)
+        estimates = _name_day(await asyncio.to_thread(estimate), shown)
         if form == "json":
             return respond(estimates)
         content = results.as_csv(estimates) if form == "csv" else results.as_parquet(estimates)
@@ -176,23 +179,19 @@ class Views:
         return respond_file(content, kind, f"estimates-{served.plan.id[:12]}.{form}")
 
     async def show_range(self, request: Request) -> Response:
-        served, number, level = self.find_plan(request), read_round(request), read_level(request)
+        served, level = self.find_plan(request), read_level(request)
         name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
         query = RangeQuery(low, high, name)
-        number, tallies = await self.tally(served, number)
-        weights, before = read_weights(request), await self._find_before(request, served, number)
-        between = partial(results.between, served.plan, tallies, number, query, level, weights, before)
-        return respond(await self.read(between))
+        shown = await self._find_joined(request, served)
+        facts = served.plan, shown.tallies, shown.number, query, level, read_weights(request), shown.before
+        return respond(_name_day(await self.read(results.between, *facts), shown))
 
     async def show_cross(self, request: Request) -> Response:
-        served, number, level = self.find_plan(request), read_round(request), read_level(request)
+        served, level = self.find_plan(request), read_level(request)
         of, by = (request.query_params.get(name, "") for name in ("of", "by"))
-        number, tallies = await self.tally(served, number)
-        return respond(
-            await self.read(
-                results.crossed, served.plan, tallies, number, (of, by), level, read_weights(request)
-            )
-        )
+        shown = await self._find_alone(request, served)
+        facts = served.plan, shown.tallies, shown.number, (of, by), level, read_weights(request)
+        return respond(await self.read(results.crossed, *facts) | _write_day(shown))
 
     async def show_history(self, request: Request) -> Response:
         served, number, level = self.find_plan(request), read_round(request) or 1, read_level(request)
@@ -222,8 +221,8 @@ class Views:
         return respond(messages.Status("ok"))
 
     async def show_tallies(self, request: Request) -> Response:
-        number, tallies = await self.tally(self.find_plan(request), read_round(request))
-        return respond(tallies.to_dict() | {"round": number})
+        shown = await self._find_alone(request, self.find_plan(request))
+        return respond(shown.tallies.to_dict() | {"round": shown.number} | _write_day(shown))
 
     async def show_access(self, request: Request) -> Response:
         access: Access = request.state.access
@@ -273,14 +272,42 @@ class Views:
         number, tallies = await self.read(self._shelf.tallied, served.plan.id, number)
         return number, results.enough(tallies, self._minimum)
 
-    async def _find_before(self, request: Request, served: Served, number: int | None) -> Before:
-        """What is joined with a round of a plan: nothing with weights, which are of one plan."""
+    async def _find(self, request: Request, served: Served) -> Shown:
+        """What is asked for: a round, or the last day in tables of reports where no round is named.
+
+        A plan that asks once has one round, which people may answer every day.
+        """
+        number, rounds = read_round(request), served.plan.document.rounds or 1
+        if self._last_day is not None and (number is None or number == rounds == 1):
+            return await self.read(self._last_day, served.plan.id)
+        return Shown(*await self.read(self._shelf.tallied, served.plan.id, number))
+
+    async def _find_alone(self, request: Request, served: Served) -> Shown:
+        """A round, or the round of a day that most reports are of."""
+        shown = await self._find(request, served)
+        results.enough(shown.tallies, self._minimum)
+        return replace(shown, number=shown.tallies.round or shown.number)
+
+    async def _find_joined(self, request: Request, served: Served) -> Shown:
+        """A round, with what is joined with it if that is asked for; or a day, with all that is joined."""
         is_joined = read_choice(request, "joined", ("false", "true")) == "true"
-        if self._before is not None:
-            return await self.read(self._before, served.plan.id)
-        if not is_joined or read_weights(request):
-            return ALONE
-        return await self.read(self._joiner.find_before, served.plan.document, number or 1, time.time())
+        document = served.plan.document
+        if is_joined and read_weights(request):
+            raise Refusal(
+                "parameter", "Weights are of one plan, and joined results of several: leave out one."
+            )
+        shown = await self._find(request, served)
+        results.refuse_few(shown.n, self._minimum)
+        if not is_joined or (shown.day is not None and document.continues):
+            return shown
+        if self._last_day is not None and document.continues:
+            raise Refusal(
+                "parameter",
+                "A table of reports does not say when rounds were open, so that none are joined: leave out "
+                "the round, and results are those of the last day, of all plans; or leave out joined.",
+            )
+        find = self._joiner.find_before
+        return replace(shown, before=await self.read(find, document, shown.number or 1, time.time()))
 
     async def read(self, verb: Callable[..., Result], *arguments: Any) -> Result:
         """Ask the store or estimate, in a thread; what is refused there is a parameter of the request."""
@@ -288,6 +315,16 @@ class Views:
             return await asyncio.to_thread(verb, *arguments)
         except (InvalidParameter, InvalidValue) as problem:
             raise Refusal("parameter", str(problem)) from None
+
+
+def _write_day(shown: Shown) -> dict[str, str]:
+    """The day that results are of; nothing of a round."""
+    return {} if shown.day is None else {"day": str(shown.day)}
+
+
+def _name_day(message: Message, shown: Shown) -> Message:
+    """A message with the day that it is of."""
+    return msgspec.structs.replace(message, **_write_day(shown))
 
 
 def _moment(seconds: float | None) -> datetime | None:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import final
@@ -19,7 +19,7 @@ from deniable.collect import messages
 from deniable.collect.app import Settings
 from deniable.collect.front import Front, Scope, Send
 from deniable.collect.intake import Served
-from deniable.collect.joining import Before
+from deniable.collect.joining import Before, Shown
 from deniable.collect.limits import Receive
 from deniable.collect.messages import Refusal
 from deniable.collect.metrics import Metrics
@@ -28,13 +28,15 @@ from deniable.collect.viewing import Views
 from deniable.errors import DeniableError
 from deniable.frames import Show
 from deniable.plan.chain import list_last
+from deniable.plan.document import PlanDocument
 from deniable.reports import Tallies
+from deniable.reports.reports import tally_reports
 from deniable.results.kept_tallies import KeptTallies
-from deniable.results.windows import Windows
-from deniable.series import Series
+from deniable.results.windows import join_others, read_first_day
+from deniable.series import Alarm, Series
 from deniable.series.series import read_days
 from deniable.store.access import Access
-from deniable.store.schedule import Offer, Times
+from deniable.store.schedule import Offer
 from deniable.store.sweeping import Traces
 from deniable.study import Plan
 
@@ -62,10 +64,8 @@ class Counted:
     kept: KeptTallies
     plan_id: str
     """The plan that is shown: the last one that has a day with enough reports."""
-    last: Tallies
-    """Those of the last day on which this plan has enough reports."""
-    before: tuple[Tallies, ...]
-    """Those of other people, who reported on this day to the plans that it continues."""
+    last: Shown
+    """The last day on which this plan has enough reports."""
     days: messages.Days | None
     """None where no day has enough."""
 
@@ -92,21 +92,28 @@ class Warehouse:
         self._looked = time.monotonic()
 
     def offers(self) -> dict[str, Offer]:
-        """Every plan that is shown is offered as if it had one round that never closes."""
+        """Every plan that is shown, without rounds: a table does not say when they were open."""
         self._look()
-        return {counted.plan_id: Offer(False, [Times(1, None, None)]) for counted in self._counted.values()}
+        return {counted.plan_id: Offer(False, []) for counted in self._counted.values()}
 
     def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
-        """The tallies of the last day."""
-        return 1, self._find(plan_id).last
+        """The tallies of a round on all days; without one, those of the last day."""
+        counted = self._find(plan_id)
+        if number is None:
+            return counted.last.tallies.round, counted.last.tallies
+        of_plan = next(part for part in counted.kept.chain if part.document.id == plan_id)
+        rounds = of_plan.document.rounds or 1
+        if number > rounds:
+            raise Refusal("parameter", f"This plan has no round {number}: it has rounds 1 to {rounds}.")
+        return number, of_plan.choose_round(number).tally()
 
-    def find_before(self, plan_id: str) -> Before:
-        """The tallies of the last day of those who reported to the plans that this one continues."""
-        return Before(self._find(plan_id).before, "others")
+    def tally_last_day(self, plan_id: str) -> Shown:
+        """The last day with all that is joined, even if tables are counted again meanwhile."""
+        return self._find(plan_id).last
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
-        """None: reports of a table are not in a random order."""
-        return []
+        """Refuse it: reports of a table are not in a random order."""
+        raise Refusal("parameter", "Reports of a table are in no random order, so they have no history.")
 
     def show_days(self, plan_id: str) -> messages.Days:
         """The numbers of all days, and alarms."""
@@ -148,26 +155,44 @@ class Warehouse:
                 _log.warning("damaged, and set aside until mended: %s", name)
         if before is not None and now == kept:
             return before
-        by_plan = [read_days(windows) for windows in now.list_windows(self._by)]
-        enough = [
-            [day for day, tallies in by_day.items() if tallies.n >= self._minimum] for by_day in by_plan
-        ]
-        shown = max((i for i, days in enumerate(enough) if days), default=len(by_plan) - 1)
-        kept_shown, by_plan = now.chain[shown], by_plan[: shown + 1]
-        last_day = max(enough[shown], default=max(by_plan[-1], default=date.min))
-        *others, last = (by_day.get(last_day) for by_day in by_plan)
-        before_it = tuple(tallies for tallies in others if tallies is not None)
-        n = Counter({day: 0 for by_day in by_plan for day in by_day})
-        for by_day in by_plan:
-            n.update({day: tallies.n for day, tallies in by_day.items()})
+        of_plans = now.list_windows(self._by)
+        days_by_plan = read_days(of_plans)
+        by_plan = [days_by_plan.get(part.document.id, {}) for part in now.chain]
+        reports = [{day: sum(part.n for part in rounds) for day, rounds in days.items()} for days in by_plan]
+        enough = [[day for day, n in by_day.items() if n >= self._minimum] for by_day in reports]
+        newest = max((i for i, days in enumerate(enough) if days), default=len(by_plan) - 1)
+        document, by_plan = now.chain[newest].document, by_plan[: newest + 1]
+        last_day = max(enough[newest], default=max(by_plan[-1], default=None))
+        last = Shown(None, tally_reports(document, []))
+        if last_day is not None:
+            plans = [part.document for part in now.chain[: newest + 1]]
+            last = _read_day(last_day, plans, [days.get(last_day, []) for days in by_plan])
+        n = Counter[date | None]()
+        for by_day in reports[: newest + 1]:
+            n.update(by_day)
         of_days = [
-            Windows((self._by,), {day: part for day, part in by_day.items() if n[day] >= self._minimum})
-            for by_day in by_plan
+            replace(
+                windows,
+                tallies={
+                    key: part for key, part in windows.items() if n[read_first_day(key)] >= self._minimum
+                },
+            )
+            for windows in of_plans[: newest + 1]
         ]
-        days = None
-        if any(of_days):
-            days = describe_days(Series.of(kept_shown.document, of_days), self._by)
-        return Counted(now, kept_shown.document.id, last or kept_shown.tally(), before_it, days)
+        days = describe_days(Series.of(document, of_days), self._by) if any(of_days) else None
+        return Counted(now, document.id, last, days)
+
+
+def _read_day(day: date, plans: Sequence[PlanDocument], rounds: Sequence[Sequence[Tallies]]) -> Shown:
+    """The reports of a day in each round of each plan, the most of the last plan last, and whose they are.
+
+    A device reports to one plan a day. Reports of several rounds of a plan may be those of the same people.
+    """
+    parts = [join_others(plan, of_plan) for plan, of_plan in zip(plans, rounds, strict=True)]
+    is_apart = all(len(of_plan) <= 1 for of_plan in parts)
+    *others, last = (tallies for of_plan in parts for tallies in of_plan)
+    number = last.round if len(parts[-1]) == 1 else None
+    return Shown(number, last, Before(tuple(others), "others" if is_apart else "same"), day)
 
 
 def describe_days(series: Series, by: str) -> messages.Days:
@@ -187,13 +212,21 @@ def describe_days(series: Series, by: str) -> messages.Days:
         reports=series.reports.astype(np.int64).tolist(),
         lines=lines,
         alarms=[
-            messages.DayAlarm(str(alarm.day), alarm.attribute, alarm.value, str(alarm)) for alarm in alarms
+            messages.DayAlarm(
+                *_write_alarm(alarm), [messages.Moved(*_write_alarm(other)) for other in alarm.mirrored]
+            )
+            for alarm in alarms
         ],
         bursts=[messages.Burst(str(day), round(times, 2)) for day, times in alarms.bursts.items()],
         left_out=dict(series.left_out),
         breaks=[messages.Break(str(begun.day), begun.name, begun.why) for begun in series.breaks],
         plans=series.plans,
     )
+
+
+def _write_alarm(alarm: Alarm) -> tuple[str, str, str, str]:
+    """The day of an alarm, its number, and what it says."""
+    return str(alarm.day), alarm.attribute, alarm.value, str(alarm)
 
 
 def _write_column(column: Floats, n: Floats) -> list[float | None]:
@@ -216,7 +249,7 @@ class Dashboard:
             settings.minimum,
             role="reader",
             days=warehouse.show_days,
-            before=warehouse.find_before,
+            last_day=warehouse.tally_last_day,
         )
         handlers = [
             (operation, views.guard(operation, getattr(views, operation.name)))

@@ -14,19 +14,17 @@ import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import COUNT, FILE, argument, as_request, option, taken
+from deniable.engines.parquet import write_reports
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count
-from deniable.wire.messages import Messages, block_messages
+from deniable.reports.extra_columns import align_blocks
+from deniable.wire.messages import FRAMES, Messages, block_messages
 from deniable.wire.received import WINDOW, Received, list_refused
 
 if TYPE_CHECKING:
     from deniable.frames import Show
     from deniable.reports import Reports
 
-_FRAMES = (
-    "give each report after its length in 4 bytes, little-endian, or in a line as hexadecimal digits or JSON "
-    "(no base64)"
-)
 _REMEDIES = {
     "plan": "give the plan that they were made for",
     "round": "give the plan that has their rounds",
@@ -67,7 +65,9 @@ def decode_files(request: DecodeRequest) -> None:
     FILES, or standard input without any, have reports as clients send them: each in a line, as hexadecimal
     digits or as JSON; or each after its length in 4 bytes, little-endian, as in a batch. What a collector
     would refuse is left out, and counted by its reason. The table has a column of ids, by which a report that
-    lies in two files is counted once. If no message is a report of the plan, nothing is written.
+    lies in two files is counted once. If the plan continues others, their reports are in the table, too, and
+    a column says the plan of each. If there are messages, and none is a report of these plans, nothing is
+    written.
     """
     console.refuse_ending(request.out, [".parquet"], "a file of reports")
     console.refuse_existing([request.out, *filter(None, [request.refused])], request.force)
@@ -87,10 +87,12 @@ def decode_files(request: DecodeRequest) -> None:
             def keep(message: bytes, reason: str) -> None:
                 lines.write(json.dumps({"reason": reason, "message": message.hex()}) + "\n")
 
-        received = Received(read.document, _read_files(request.files, show), keep, request.window)
+        plans = read.document.plans_in_table
+        received = Received(plans, _read_files(request.files, show), keep, request.window)
+        forms = [plan.table_form for plan in plans]
         problem = None
         try:
-            read.write_reports(request.out, _refuse_if_none(received), request.force)
+            write_reports(request.out, forms, align_blocks(_refuse_if_none(received), None))
         except InvalidReport as refusal:  # the file of messages that are refused shows what they are
             problem = refusal
     if problem is not None:
@@ -102,7 +104,8 @@ def decode_files(request: DecodeRequest) -> None:
     for line in list_refused(received.refused):
         console.note(line)
     is_listed = any(part.listed for part in read.document.parts)
-    console.say_next("estimate" if is_listed else "discover", request.plan, request.out)
+    which = ["--by", "round"] if is_listed and read.document.table_form.rounds > 1 else []
+    console.say_next("estimate" if is_listed else "discover", request.plan, request.out, *which)
 
 
 def _read_files(files: Sequence[Path], show: Show) -> Iterator[Messages]:
@@ -124,6 +127,6 @@ def _refuse_if_none(received: Received) -> Iterator[Reports]:
     if received.refused and not received.n:
         reason = max(received.refused, key=received.refused.__getitem__)
         raise InvalidReport(
-            f"none of these messages is a report of plan {received.document.id[:12]}: "
-            f"{', '.join(list_refused(received.refused))}; {_REMEDIES.get(reason, _FRAMES)}"
+            f"none of these messages is a report of plan {received.plans[0].id[:12]}: "
+            f"{', '.join(list_refused(received.refused))}; {_REMEDIES.get(reason, FRAMES)}"
         )

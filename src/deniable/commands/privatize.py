@@ -106,14 +106,22 @@ def privatize_file(request: PrivatizeRequest) -> None:
     answers = Answers(read, request.data, request.separator, request.person, beside=tuple(request.beside))
     answers.refuse_beside()
     groups: Groups = Counter()
+    silent = 0  # rows without a turn
     with console.progress("privatizing") as show:
-        blocks = (
-            _privatize_again(answers, request, show)
-            if again
-            else _privatize_once(answers, request.seed, show)
-        )
+        if again:
+            block, silent = _privatize_again(answers, request, show)
+            blocks = iter([block])
+        else:
+            blocks = _privatize_once(answers, request.seed, show)
         n = write_blocks(request.out, read.document, _count_groups(blocks, groups), overwrite=request.force)
     _say_written(read, request, n, answers.header(), groups)
+    if silent:
+        from deniable.explain.summary import format_rounds
+
+        console.note(
+            f"{format_count(silent, 'row')} of {silent + n:,} made no report: each person answers in "
+            f"{format_rounds(read.document)}, and round {request.number} is not among theirs"
+        )
     if answers.absent.total():
         where = ", ".join(f"{name} {absent:,}" for name, absent in answers.absent.items() if absent)
         missing = format_count(answers.absent.total(), "missing answer")
@@ -180,8 +188,8 @@ def _privatize_once(answers: Answers, seed: int | None, show: Show) -> Iterator[
         yield answers.plan.privatize_codes(codes, source), answers.to_arrow([beside])
 
 
-def _privatize_again(answers: Answers, request: PrivatizeRequest, show: Show) -> Iterator[Block]:
-    """Reports of people who keep their first answers, all at once."""
+def _privatize_again(answers: Answers, request: PrivatizeRequest, show: Show) -> tuple[Block, int]:
+    """Reports of people who keep their first answers, all at once, and how many rows have no turn."""
     import numpy as np
 
     from deniable.randomness import simulated
@@ -204,4 +212,5 @@ def _privatize_again(answers: Answers, request: PrivatizeRequest, show: Show) ->
     beside = answers.to_arrow([columns for _, columns in blocks])
     if beside is not None and turns is not None:
         beside = beside.take(turns)
-    yield make_reports(answers.plan.document, codes, words, people, turns), beside
+    reports = make_reports(answers.plan.document, codes, words, people, turns)
+    return (reports, beside), codes.shape[1] - reports.n

@@ -91,8 +91,10 @@ def keep_tallies(request: TallyRequest) -> None:
     total = KeptTallies.read(request.keep, read.document)
     if total.refused:
         console.note(describe_refused(total.refused))
-    for name, rows in changes.foreign.items():
-        console.note(f"of another plan, and not counted: {name}, {format_count(rows, 'row')}")
+    if changes.foreign:
+        rows = format_count(sum(changes.foreign.values()), "row")
+        partitions = format_count(len(changes.foreign), "new or changed partition")
+        console.note(f"of another plan, and not counted: {rows} of {partitions}")
     if changes.damaged:
         console.warn(f"damaged, and set aside until mended: {shorten_names(changes.damaged)}")
     if changes.late:

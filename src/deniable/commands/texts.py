@@ -7,15 +7,16 @@ from pathlib import Path
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, name_option, people_expected
+from deniable.commands.shared.options import FILE, name_option, people_expected, plan_continued
 
 
 @click.command("texts")
 @click.argument("study", type=FILE)
 @people_expected
+@plan_continued
 @name_option("--language", "The languages: en, de, fr, es or pt.  [default: those of the survey]")
 @console.as_json
-def print_texts(study: Path, people: int, language: list[str], as_json: bool) -> None:
+def print_texts(study: Path, people: int, continues: Path | None, language: list[str], as_json: bool) -> None:
     """Print a consent for a survey.
 
     It says what is sent and what that gives away, as the plan of the study has it. Edit it, and put it into
@@ -23,7 +24,7 @@ def print_texts(study: Path, people: int, language: list[str], as_json: bool) ->
     """
     from deniable.explain.consent import generate_consent, generate_joint_consent
 
-    documents = [plan.document for plan in reading.plan_study(study, people)]
+    documents = [plan.document for plan in reading.plan_study(study, people, continues=continues)]
     texts = documents[0].texts
     languages = language or ([*texts.languages] if texts else ["en"])
     consents = {

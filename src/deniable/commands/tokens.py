@@ -152,7 +152,7 @@ def make_tokens(request: TokensRequest) -> None:
         raise InvalidParameter("a plan is named twice; a link has each of its plans once")
     from deniable.explain.device_limit import warn_together
 
-    together = warn_together([plan.stated for plan in read])
+    together = warn_together([plan.document for plan in read])
     if together is not None:
         console.warn(together[0].lower() + together[1:])
     groups = _read_groups(request.given_groups, read)
@@ -226,33 +226,33 @@ def _remind(request: TokensRequest, path: Path) -> None:
     plans = [reading.read_plan(plan) for plan in request.plans]
     with suggest_extra():
         from deniable.collect.letters import Addresses
-    people, given = Addresses.read_invited(path)
+    people, invited = Addresses.read_invited(path)
     waiting: set[int] = set()
     for plan in plans:
-        hashes = [_hash_linked(plan, link, number) for number, (*_, link) in enumerate(given, 1)]
+        hashes = [_hash_linked(plan, link, number) for number, (*_, link) in enumerate(invited, 1)]
         with open_store_of(request.store, plan, invited=None, create=False) as opened:
             unused = opened.find_unused(plan.id, hashes, find_actor())
         waiting |= {person for person, hashed in enumerate(hashes) if hashed in unused}
     if not waiting:
         click.echo("no invitation of this list is unused; there is nobody to remind")
         return
-    reminded = _add_few(waiting, [link for *_, link in given])
-    tokens, codes, links = ([given[person][column] for person in reminded] for column in range(3))
+    reminded = _add_few(waiting, [link for *_, link in invited])
+    tokens, codes, links = ([invited[person][column] for person in reminded] for column in range(3))
     chosen = people.some(reminded) if people.columns else Addresses()
     page = _write_letters(plans, chosen, codes, links, links[0].partition("/#")[0], request)
     with ExitStack() as files:
         _write_files(files, request, chosen.merge(tokens, codes, links), page)
     if len(reminded) > len(waiting):
-        who = "everybody" if len(reminded) == len(given) else "everybody in such a group"
+        who = "everybody" if len(reminded) == len(invited) else "everybody in such a group"
         console.warn(
             f"fewer than {_FEW} of these people have answered, or of those of one known group, and a list of "
             f"the others would tell which reports can be theirs: the reminders are for {who}"
         )
     else:
         console.note(
-            f"{_format_unused(len(waiting), f' of {len(given):,}')}: the reminders are for these people"
+            f"{_format_unused(len(waiting), f' of {len(invited):,}')}: the reminders are for these people"
         )
-    if len(reminded) < len(given):
+    if len(reminded) < len(invited):
         console.warn("whoever has these files knows who took part; delete them when the reminders are sent")
 
 
@@ -264,8 +264,8 @@ def _add_few(waiting: Collection[int], links: Sequence[str]) -> list[int]:
     for person, link in enumerate(links):
         groups.setdefault(tuple(part.answers for part in read_link(link)), []).append(person)
     answered = [[person for person in group if person not in waiting] for group in groups.values()]
-    few = [person for people in answered if len(people) < _FEW for person in people]
-    return sorted([*waiting, *few])
+    protected = [person for people in answered if len(people) < _FEW for person in people]
+    return sorted([*waiting, *protected])
 
 
 def _hash_linked(plan: Plan, link: str, number: int) -> bytes:
@@ -402,9 +402,9 @@ def _register(list_of_invitations: Path, plans: Sequence[Plan], url: str) -> Non
     with suggest_extra():
         from deniable.collect.letters import Addresses
 
-    _, given = Addresses.read_invited(list_of_invitations)
+    _, invited = Addresses.read_invited(list_of_invitations)
     all_hashes = [
-        [_hash_linked(plan, link, number) for number, (*_, link) in enumerate(given, 1)] for plan in plans
+        [_hash_linked(plan, link, number) for number, (*_, link) in enumerate(invited, 1)] for plan in plans
     ]
     names = reading.name_plans(plans) if len(plans) > 1 else [""]
     for i, plan in enumerate(plans):

@@ -12,16 +12,19 @@ import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, POSITIVE
-from deniable.formatting import format_count, format_nanos, format_nats, keep_finite
+from deniable.formatting import format_nanos, format_nats, keep_finite
 
 if TYPE_CHECKING:
+    from deniable.plan.losses import Stated
     from deniable.plan.texts import Texts
 
 
 @click.command("verify")
 @click.argument("plan", type=FILE)
 @click.option(
-    "--cap", type=POSITIVE, help="Refuse a plan that loses more per record, over all of its rounds."
+    "--cap",
+    type=POSITIVE,
+    help="Refuse a plan that loses more per record, over all rounds, with the plans that it continues.",
 )
 @console.as_json
 def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
@@ -30,14 +33,18 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     The losses are computed from the plan's integers alone, and printed. A plan that gives away more than it
     states is refused.
     """
+    from deniable.explain.continued import explain_continued
     from deniable.explain.questions import explain_questions
     from deniable.plan import InvalidPlan
 
     read = reading.read_plan(plan)
     loss = read.verify()
-    if cap is not None and not loss.counted <= cap:
-        lost = f"loses {loss.counted:.9g}" if math.isfinite(loss.counted) else "has no bound on what it loses"
+    together = loss.chained.counted
+    if cap is not None and not together <= cap:
+        lost = f"loses {together:.9g}" if math.isfinite(together) else "has no bound on what it loses"
         changing = "" if loss.repeated is None else " over all rounds if answers change"
+        if loss.chain is not None:
+            changing = " with the plans that it continues, if answers change"
         raise InvalidPlan(
             f"{plan.name} is refused: it {lost} per record{changing}, more than the cap of {cap:g}"
         )
@@ -55,6 +62,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
             "repeated": again,
             "cap": cap,
         }
+        if loss.chain is not None:
+            facts["chain"] = {name: keep_finite(figure) for name, figure in asdict(loss.chain).items()}
         if loss.answer is not None:
             facts["loss_answer"] = loss.answer
         if read.document.texts is not None:
@@ -83,14 +92,16 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     if loss.answer is not None:
         click.echo(f"loss per answer     {format_nats(loss.answer)}")
     if loss.repeated is not None:
-        counted = "no bound" if read.stated.counted is None else format_nanos(read.stated.counted)
-        click.echo(f"loss of all rounds  {counted}  even if answers change: what devices count")
+        click.echo(
+            f"loss of all rounds  {_format_counted(read.stated)}  even if answers change: what devices count"
+        )
+        if loss.chain is not None:
+            chained = _format_counted(read.stated.chained)
+            click.echo(f"loss of all plans   {chained}  what devices count that answered those before it")
         click.echo("asked again, per record:")
         click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))
     if loss.chain is not None:
-        before = format_count(len(read.document.continues), "plan")
-        click.echo(f"with the {before} that it continues, per record:")
-        click.echo("\n".join(f"  {line}" for line in loss.chain.explain().splitlines()))
+        click.echo(explain_continued(read.document))
     click.echo(f"the plan {read.protection}")
     for line in explain_questions(read.document):
         click.echo(line)
@@ -117,6 +128,10 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     )
     keyed = () if read.document.ticket_key is None else ("--ticket-key", "FILE")
     console.say_next("serve", plan, *keyed)
+
+
+def _format_counted(stated: Stated) -> str:
+    return "no bound" if stated.counted is None else format_nanos(stated.counted)
 
 
 def _print_texts(texts: Texts | None) -> None:

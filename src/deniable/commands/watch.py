@@ -43,7 +43,7 @@ class WatchRequest:
         "--people",
         type=click.Choice(["population", "others"]),
         help="Whether the same people may report on several days (population), or others do every day.  "
-        "[default: others for a plan that asks once, else population]",
+        "[default: others for a plan that asks each person once, else population]",
     )
     day: str | None = option(
         "--day",
@@ -85,8 +85,11 @@ def watch_series(request: WatchRequest) -> None:
     """Say whether a number moved on a day.
 
     This is for a job that runs every day. Shares and means of the last 1, 2, 4, 7 and 14 days are compared
-    with the same weekdays of eight weeks before. The exit code is 3 if one moved, or if the day has a burst
-    of reports, and 0 if none did. No number is compared in its first five weeks.
+    with the same weekdays of eight weeks before. No number is compared in its first five weeks.
+
+    The exit code is 3 if a number moved, or if the day has a burst of reports, and 0 if none did. It is 2 if
+    something is wrong with the command, and 1 if anything else failed: the day has no reports, or the webhook
+    did not acknowledge.
     """
     from deniable.results.windows import read_day
     from deniable.series import Series
@@ -95,9 +98,16 @@ def watch_series(request: WatchRequest) -> None:
     from deniable.series.webhook import check_webhook, post
 
     if not request.alarm < 1:
-        raise InvalidParameter(f"--alarm is the chance of a false alarm on a day, got {request.alarm:g}")
+        raise InvalidParameter(
+            f"--alarm is the chance of a false alarm on a day, above 0 and below 1, got {request.alarm:g}"
+        )
     if request.webhook is not None:
         check_webhook(request.webhook)
+    if request.metrics is not None and not request.metrics.absolute().parent.is_dir():
+        raise InvalidParameter(
+            f"there is no folder {request.metrics.parent} for the file of --metrics; name the folder that "
+            "the node exporter reads, or make it first"
+        )
     day = _find_yesterday() if request.day is None else read_day(request.day)
     if day is None:
         raise InvalidParameter(f"--day is a day such as 2026-11-17, got {request.day!r}")
@@ -128,6 +138,10 @@ def watch_series(request: WatchRequest) -> None:
         )
     history = series.alarms(1 / request.alarm, least=request.least)
     alarms = history.since(day)
+    for alarm in history:
+        for mirrored in alarm.mirrored:
+            if alarm.day < day <= mirrored.day:
+                console.note(f"part of the change that began on {alarm.day}: {mirrored}")
     about = {
         "plan": plan.id,
         "title": plan.document.title,
@@ -137,7 +151,7 @@ def watch_series(request: WatchRequest) -> None:
     about |= alarms.about() | {"text": str(alarms)}
     if request.metrics is not None:
         with console.writing(request.metrics) as temporary:
-            temporary.write_text(write_metrics(series, alarms, day), encoding="utf-8")
+            temporary.write_text(write_metrics(series, history, day), encoding="utf-8")
     writing.save_plots(request.plot_files, partial(series.plot, days=1 / request.alarm))
     if request.as_json:
         console.print_json(about)

@@ -102,11 +102,11 @@ def _levels(text: str) -> frozenset[str]:
     losses: Data = stated if isinstance(stated, dict) else {}
     about = {name: part for name, part in plan.items() if name not in ("losses", "texts")}
     _collect(about, kinds, fields)
-    asked = plan.get("attributes")
+    attributes = plan.get("attributes")
     if (
         fields.intersection(_TOGETHER)
         or kinds.intersection(_RECORDS)
-        or (isinstance(asked, list) and len(asked) != 1)
+        or (isinstance(attributes, list) and len(attributes) != 1)
     ):
         needs.add("records")
     stated_rounds = plan.get("rounds") is not None or losses.get("repeated") is not None
@@ -145,9 +145,9 @@ def _reports(vector: Data) -> Iterator[Case]:
     name, plan, needs = vector["name"], vector["plan"], _levels(vector["plan"])
     request = {field: vector[field] for field in ("plan", "secret", "round", "answers", "words", "id")}
     yield _case(name, needs, {"bytes": vector["bytes"]}, "report", **request)
-    both = {form: vector[form] for form in ("bytes", "json")}
-    for form, report in both.items():
-        yield _case(f"{name}, {form}", needs | {"read"}, both, "read", plan=plan, **{form: report})
+    forms = {form: vector[form] for form in ("bytes", "json")}
+    for form, report in forms.items():
+        yield _case(f"{name}, {form}", needs | {"read"}, forms, "read", plan=plan, **{form: report})
 
 
 def _refusals(vector: Data) -> Iterator[Case]:
@@ -179,8 +179,8 @@ def _devices(vector: Data) -> Iterator[Case]:
     expected = {"refused": ANY} if report is None else {"bytes": report}
     yield _case(name, _levels(plan), expected, "report", **request)
     if "questions" in vector:
-        asked = {"questions": vector["questions"]}
-        yield _case(name, _levels(plan), asked, "questions", plan=plan, secret=vector["secret"])
+        expected = {"questions": vector["questions"]}
+        yield _case(name, _levels(plan), expected, "questions", plan=plan, secret=vector["secret"])
 
 
 def _rounds(vector: Data) -> Iterator[Case]:
@@ -217,7 +217,8 @@ def _caps(vector: Data) -> Iterator[Case]:
 
 
 def _first_answers(plans: list[str], plan: str, number: int) -> Data:
-    answers = {asked["name"]: asked["domain"]["labels"][0] for asked in json.loads(plan)["attributes"]}
+    attributes = json.loads(plan)["attributes"]
+    answers = {attribute["name"]: attribute["domain"]["labels"][0] for attribute in attributes}
     return {"plan": plans.index(plan), "round": number, "answers": answers, "change": False}
 
 
@@ -237,8 +238,8 @@ def _values(vector: Data) -> Iterator[Case]:
     """Every answer of a vector in one request, so that a wrong one is seen beside the others."""
     plan, answers = vector["plan"], vector["answers"]
     expected = {"values": [value for _, value in answers]}
-    given = [answer for answer, _ in answers]
-    yield _case(f"answers, {vector['name']}", _levels(plan), expected, "values", plan=plan, answers=given)
+    listed = [answer for answer, _ in answers]
+    yield _case(f"answers, {vector['name']}", _levels(plan), expected, "values", plan=plan, answers=listed)
 
 
 def _codes(vector: Data) -> Iterator[Case]:
@@ -256,17 +257,22 @@ def _tickets(vector: Data) -> Iterator[Case]:
         if len(case["salt"]) != 2 * _SALT_BYTES:
             continue
         factor = f"{pow(int(case['inv'], 16), -1, modulus):0{len(key)}x}"
-        asked = {"key": key, "prepared": case["prepared_msg"], "factor": factor}
+        request = {"key": key, "prepared": case["prepared_msg"], "factor": factor}
         yield _case(
-            case["name"], ("tickets",), {"blinded": case["blinded_msg"]}, "blind", **asked, salt=case["salt"]
+            case["name"],
+            ("tickets",),
+            {"blinded": case["blinded_msg"]},
+            "blind",
+            **request,
+            salt=case["salt"],
         )
         ticket = f"{_base64(case['prepared_msg'])}.{_base64(case['sig'])}"
         signature = case["blind_sig"]
-        yield _case(case["name"], ("tickets",), {"ticket": ticket}, "unblind", **asked, signature=signature)
+        yield _case(case["name"], ("tickets",), {"ticket": ticket}, "unblind", **request, signature=signature)
         other = signature[:-1] + ("0" if signature[-1] != "0" else "1")
         for name, wrong in (("another signature", other), ("a short signature", signature[2:])):
             full = f"{case['name']}, {name}"
-            yield _case(full, ("tickets",), {"refused": ANY}, "unblind", **asked, signature=wrong)
+            yield _case(full, ("tickets",), {"refused": ANY}, "unblind", **request, signature=wrong)
     plan, prefix = "3f" * 32, bytes(range(32)).hex()
     prepared = prefix + b"deniable ticket".hex() + plan
     yield _case("a message", ("tickets",), {"prepared": prepared}, "prepare", plan=plan, prefix=prefix)

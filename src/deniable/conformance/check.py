@@ -42,9 +42,9 @@ class Failure:
     def difference(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """What was expected and what was answered; of two lists, the first parts that differ."""
         for name, parts in self.case.expected.items():
-            given = self.answer.get(name)
-            if isinstance(parts, list) and isinstance(given, list):
-                for i, (part, right) in enumerate(zip(given, parts, strict=False)):
+            answered = self.answer.get(name)
+            if isinstance(parts, list) and isinstance(answered, list):
+                for i, (part, right) in enumerate(zip(answered, parts, strict=False)):
                     if not _is_same([part], [right]):
                         return {f"{name}[{i}]": right}, {f"{name}[{i}]": part}
         return self.case.expected, self.answer
@@ -98,31 +98,31 @@ class Conformance:
 def check_program(command: Command, cases: Sequence[Case], show: Show | None = None) -> Conformance:
     """Start a program twice: to read what it states, and to ask for all cases of its levels."""
     [client] = command.run(iter(()), 1, _read_client, "first lines")
-    asked = list(_select(client, cases))
+    selected = list(_select(client, cases))
     answers: list[Mapping[str, Any]] = []
 
     def read(line: bytes, number: int) -> None:
         if number > 1:
-            answers.append(_read_answer(line, asked[number - 2][1]))
+            answers.append(_read_answer(line, selected[number - 2][1]))
             if show is not None:
-                show(len(answers), len(asked))
+                show(len(answers), len(selected))
 
-    lines = (f"{json.dumps(case.request)}\n".encode() for _, case in asked)
+    lines = (f"{json.dumps(case.request)}\n".encode() for _, case in selected)
     try:
-        command.run(lines, len(asked) + 1, read, "lines")
+        command.run(lines, len(selected) + 1, read, "lines")
     except ProgramFailed as problem:
-        if not 0 < len(answers) < len(asked):
+        if not 0 < len(answers) < len(selected):
             raise
-        level, case = asked[len(answers)]
+        level, case = selected[len(answers)]
         raise ProgramFailed(
             f"{problem}; the first line without an answer is {case.name!r} ({level}, {case.request['ask']})"
         ) from None
     failures = [
         Failure(level, case, answer)
-        for (level, case), answer in zip(asked, answers, strict=True)
+        for (level, case), answer in zip(selected, answers, strict=True)
         if not _is_right(answer, case.expected)
     ]
-    counts = Counter((level, case.request["ask"]) for level, case in asked)
+    counts = Counter((level, case.request["ask"]) for level, case in selected)
     wrong = Counter((failure.level, failure.case.request["ask"]) for failure in failures)
     rows = (Row(level, ask, count, wrong[level, ask]) for (level, ask), count in counts.items())
     order = [*LEVELS, NOT_STATED]
@@ -188,13 +188,13 @@ def _is_right(answer: object, expected: Mapping[str, Any]) -> bool:
     return all(name in answer and _is_same(answer[name], value) for name, value in expected.items())
 
 
-def _is_same(given: object, expected: object) -> bool:
+def _is_same(answered: object, expected: object) -> bool:
     if expected == ANY:
-        return given is not None
+        return answered is not None
     if isinstance(expected, list) and any(isinstance(part, dict) for part in expected):
         return (
-            isinstance(given, list)
-            and len(given) == len(expected)
-            and all(_is_right(part, right) for part, right in zip(given, expected, strict=True))
+            isinstance(answered, list)
+            and len(answered) == len(expected)
+            and all(_is_right(part, right) for part, right in zip(answered, expected, strict=True))
         )
-    return json.dumps(given, sort_keys=True) == json.dumps(expected, sort_keys=True)
+    return json.dumps(answered, sort_keys=True) == json.dumps(expected, sort_keys=True)

@@ -903,8 +903,8 @@ class TableChange(Printed):
     def _split(self, sums: Floats, table: CrossTable, variances: Floats) -> Spread:
         """The variances of weighted sums of a round's cells, by noise and by which people were drawn."""
         sampling = table.sampling(table.find_possible()) / table.n
-        drawn = np.minimum(np.einsum("ij,jk,ik->i", sums, sampling, sums).clip(0.0, None), variances)
-        return Spread(variances - drawn, drawn)
+        by_draw = np.minimum(np.einsum("ij,jk,ik->i", sums, sampling, sums).clip(0.0, None), variances)
+        return Spread(variances - by_draw, by_draw)
 
     @cached_property
     def _pooled(self) -> Floats:
@@ -919,13 +919,13 @@ class TableChange(Printed):
             assert self.between is not None
             return np.asarray(earlier.covariance + other.covariance - self.between - self.between.T)
         tables, shares = (earlier, other), self._pooled
-        drawn = np.asarray(sum(table.sampling(shares) / table.n for table in tables))
+        by_draw = np.asarray(sum(table.sampling(shares) / table.n for table in tables))
         error = np.asarray(sum(table.spread(shares) / table.n for table in tables))
         if self._is_tied:  # no dependence makes a difference err more than twice independent rounds
             return 2 * error
         # what people keep is not against them; at most, who was drawn counts twice, or not at all
         times = {"same": -1, "others": 0, "population": 1}[self.people]
-        return np.asarray(error + times * drawn)
+        return np.asarray(error + times * by_draw)
 
 
 def compare_tables(earlier: CrossTable, later: CrossTable, people: People | None) -> TableChange:

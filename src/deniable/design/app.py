@@ -160,26 +160,12 @@ class Designer:
 
     async def _forecast(self, request: Request) -> Response:
         body = await _body(request)
-        page, turn = str(body.get("page", "")), body.get("turn", 0)
-        forecast = await run_in_threadpool(
-            self._workshop.forecast,
-            Draft.from_json(body),
-            body.get("people"),
-            page,
-            turn if isinstance(turn, int) else 0,
-        )
-        return _json(forecast)
+        draft, people = Draft.from_json(body), body.get("people")
+        return _json(await run_in_threadpool(self._workshop.forecast, draft, people, *_read_turn(body)))
 
     async def _advise(self, request: Request) -> Response:
         body = await _body(request)
-        page, turn = str(body.get("page", "")), body.get("turn", 0)
-        advice = await run_in_threadpool(
-            self._workshop.advise,
-            *_read_asked(body),
-            page,
-            turn if isinstance(turn, int) else 0,
-        )
-        return _json(advice)
+        return _json(await run_in_threadpool(self._workshop.advise, *_read_asked(body), *_read_turn(body)))
 
     async def _apply(self, request: Request) -> Response:
         body = await _body(request)
@@ -223,6 +209,12 @@ class Designer:
     async def _list_rounds(self, request: Request) -> Response:
         self._workshop.plan(request.path_params["id"])
         return _json({"rounds": [{"number": 1, "opens": None, "closes": None, "open": True}]})
+
+
+def _read_turn(body: Mapping[str, Any]) -> tuple[str, int]:
+    """The page that sent a message, and the number of the message: what an older one asks is not computed."""
+    turn = body.get("turn", 0)
+    return str(body.get("page", "")), turn if isinstance(turn, int) else 0
 
 
 def _read_asked(body: Mapping[str, Any]) -> tuple[Draft, object, object, object]:

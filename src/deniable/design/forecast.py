@@ -68,8 +68,8 @@ def forecast_study(plans: Sequence[Plan]) -> dict[str, Any]:
     forecasts = [forecast(plan) for plan in plans]
     if len(plans) == 1:
         return forecasts[0]
-    stated = [plan.stated for plan in plans]
-    protection, limit = Protection.together(stated), warn_together(stated)
+    documents = [plan.document for plan in plans]
+    protection, limit = Protection.together(documents), warn_together(documents)
     rounds = [plan.document.rounds for plan in plans]
     often = ["once" if number is None else f"in {number} rounds" for number in rounds]
     named = [

@@ -36,9 +36,9 @@ def rewrite_draft(draft: Draft, before: Study, after: Study, folder: Path) -> Dr
         study["repeat"] = {**study["repeat"], **budget}
     else:
         study = {key: value for key, value in {**study, **budget}.items() if value is not None}
-    tables, asked = study.get("together", []), [list(table) for table in after.together]
-    if [table for table in tables if tuple(table) in before.together] != asked:  # advice adds wanted tables
-        study["together"] = [*(table for table in tables if tuple(table) not in before.together), *asked]
+    tables, joined = study.get("together", []), [list(table) for table in after.together]
+    if [table for table in tables if tuple(table) in before.together] != joined:  # advice adds wanted tables
+        study["together"] = [*(table for table in tables if tuple(table) not in before.together), *joined]
     if not study.get("together"):
         study.pop("together", None)
     if not study.get("together") or (after.together and not after.whole):

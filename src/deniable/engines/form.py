@@ -99,6 +99,19 @@ class TableForm:
         """The column that says of which round a row is, whatever attributes are called."""
         return OTHER_ROUND if ROUND in self._taken else ROUND
 
+    def fits_beside(self, other: TableForm) -> bool:
+        """Whether a table can hold reports in both forms, since no column means two things."""
+        if (self.plan_column, self.more_columns) != (other.plan_column, other.more_columns):
+            return False
+        return all(other._kinds.get(name, kind) == kind for name, kind in self._kinds.items())
+
+    @cached_property
+    def _kinds(self) -> dict[str, tuple[str, bool]]:
+        """Each column's name, by it in small letters, and whether it holds lists."""
+        columns = [column for columns in self.columns for column in columns]
+        kinds = {column.name.lower(): (column.name, column.length is not None) for column in columns}
+        return kinds | {name.lower(): (name, False) for name in self.list_keys(())}
+
     @property
     def has_people(self) -> bool:
         """Whether files have the pseudonyms of people: in a linked plan without an attribute called `id`."""
@@ -308,3 +321,12 @@ def integer_type(column: Column) -> np.dtype[Any]:
     """The smallest signed integer that holds every number of a column: engines differ in unsigned ones."""
     sizes: Mapping[str, int] = {"<i2": 1 << 15, "<i4": 1 << 31, "<i8": 1 << 63}
     return np.dtype(next(name for name, most in sizes.items() if column.limit <= most))
+
+
+def refuse_other_plan(plan_id: str, expected: str, what: str = "reports") -> None:
+    """Refuse what was made for another plan."""
+    if plan_id != expected:
+        raise InvalidReport(
+            f"{what} were made for plan {plan_id[:12]}, this plan is {expected[:12]}; give the "
+            "plan that they were made for"
+        )

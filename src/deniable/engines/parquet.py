@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from deniable.engines.form import (
     check_beside,
     explain_no_round,
     integer_type,
+    refuse_other_plan,
     to_columns,
 )
 from deniable.engines.pieces import DamagedFile, check_footer, name_kind, plain_damage, read_folders
@@ -45,10 +46,15 @@ class Block(NamedTuple):
     beside: pa.Table | None = None
     ids: Pseudonyms | None = None
     """The ids of reports that were received; in a linked plan, these are the pseudonyms of people."""
+    plan_id: str | None = None
+    """The plan that they are of, where a file has the reports of several."""
 
 
-def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
-    """Write blocks of reports to a Parquet file, with extra columns; returns the number of records."""
+def write_reports(path: Path, forms: Sequence[TableForm], blocks: Iterable[Block]) -> int:
+    """Write blocks of reports to a Parquet file, with extra columns; returns the number of records.
+
+    The header of a file names its plan. If there are several, a column does.
+    """
     require_pyarrow()
     from pyarrow import parquet
 
@@ -56,15 +62,20 @@ def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
         raise InvalidValue(f"reports are written to a file ending in .parquet, got {path.name!r}")
     parts = iter(blocks)
     first = list(islice(parts, 1))  # whose columns are those of the file
-    has_ids = form.has_people or (ID in form.more_columns and any(block.ids is not None for block in first))
-    plain_schema = _file_schema(form, has_ids)
+    forms_by_plan = {form.plan_id: form for form in forms}
+    is_alone, newest = len(forms) == 1, forms[0]
+    has_ids = newest.has_people or (
+        ID in newest.more_columns and any(block.ids is not None for block in first)
+    )
+    plain_schema = _file_schema(forms, has_ids)
     schema = plain_schema
     for block in first:
         if block.beside is not None:
-            schema = _join_schemas(form, plain_schema, block.beside.schema)
+            schema = _join_schemas(newest, plain_schema, block.beside.schema)
     n = 0
     # words of packed bits and ids are noise: to compress them only takes time
-    plain = {column.name for columns in form.columns for column in columns if column.word is not None}
+    columns = (column for form in forms for columns in form.columns for column in columns)
+    plain = {column.name for column in columns if column.word is not None}
     plain |= {ID} if has_ids else set()
     writing = {
         "use_dictionary": [name for name in schema.names if name not in plain],
@@ -73,9 +84,11 @@ def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
     }
     with replacing(path) as temporary, parquet.ParquetWriter(temporary, schema, **writing) as writer:
         for block in chain(first, parts):
+            form = newest if is_alone else forms_by_plan[block.plan_id or newest.plan_id]
             batch = to_batch(block.records, form, reports_schema(form))
-            batch = _add_round(batch, form, block.round)
+            batch = batch if is_alone and form.rounds == 1 else _add_round(batch, form, block.round)
             batch = _add_ids(batch, form, block.ids) if has_ids else batch
+            batch = batch if is_alone else fill_columns(_add_plan(batch, form), plain_schema)
             if block.beside is not None:
                 batch = _join_columns(batch, block.beside, schema)
             writer.write_batch(batch)
@@ -84,11 +97,9 @@ def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
 
 
 def _add_round(batch: pa.RecordBatch, form: TableForm, number: int | None) -> pa.RecordBatch:
-    """The rows with the round that they are of, where the plan has several."""
+    """The rows with the round that they are of."""
     import pyarrow as pa
 
-    if form.rounds == 1:
-        return batch
     if number is None and batch.num_rows:
         raise InvalidReport(
             f"these reports do not say of which round they are, and this plan has rounds 1 to {form.rounds}: "
@@ -113,6 +124,27 @@ def _add_ids(batch: pa.RecordBatch, form: TableForm, ids: Pseudonyms | None) -> 
     if ids is None and batch.num_rows:
         raise InvalidReport("some of these reports have an id and others have none; write them to two files")
     return batch.append_column(ID, pa.array([], pa.string()) if ids is None else write_ids(ids))
+
+
+def _add_plan(batch: pa.RecordBatch, form: TableForm) -> pa.RecordBatch:
+    """The rows with the plan that they are of."""
+    import pyarrow as pa
+
+    return batch.append_column(form.plan_column, pa.array([form.plan_id] * batch.num_rows, pa.string()))
+
+
+def fill_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The rows with these columns, without numbers in those that they lack."""
+    import pyarrow as pa
+
+    names = set(batch.schema.names)
+    arrays = [
+        batch.column(field.name).cast(field.type)
+        if field.name in names
+        else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def write_ids(ids: Pseudonyms) -> pa.Array:
@@ -158,8 +190,8 @@ def is_flat(path: Path, form: TableForm) -> bool:
         return False
     names = set(schema.names)
     if PLAN_KEY in (schema.metadata or {}):
-        own = {form.round_column, *([ID] if form.has_people else [])}
-        return bool(names & (form.more_columns - own))
+        usual = {form.round_column, *([ID] if form.has_people else [])}
+        return bool(names & (form.more_columns - usual))
     return form.plan_column in names or any(
         part.startswith(f"{form.plan_column}=") for part in path.parent.parts
     )
@@ -259,11 +291,7 @@ def _open_reports(path: Path, form: TableForm) -> Iterator[parquet.ParquetFile]:
                 f"{path.name} does not say for which plan its reports were made; if it holds answers, "
                 "privatize them first"
             )
-        if plan_id != form.plan_id.encode():
-            made_for = plan_id.decode("ascii", "replace")[:12]
-            raise InvalidReport(
-                f"the reports in {path.name} were made for plan {made_for}, this plan is {form.plan_id[:12]}"
-            )
+        refuse_other_plan(plan_id.decode("ascii", "replace"), form.plan_id, f"the reports in {path.name}")
         with plain_damage(path):
             found_columns = {field.name: field.type for field in file.schema_arrow}
         if any(found_columns.get(field.name) != field.type for field in reports_schema(form)):
@@ -284,15 +312,27 @@ def reports_schema(form: TableForm) -> pa.Schema:
     return pa.schema(fields, metadata={PLAN_KEY: form.plan_id.encode()})
 
 
-def _file_schema(form: TableForm, has_ids: bool) -> pa.Schema:
+def join_forms(forms: Sequence[TableForm]) -> pa.Schema:
+    """The columns of a table of reports in several forms, which hold the numbers of all."""
+    import pyarrow as pa
+
+    if len(forms) == 1:
+        return reports_schema(forms[0])
+    schemas = [reports_schema(form).remove_metadata() for form in forms]
+    return pa.unify_schemas(schemas, promote_options="permissive")
+
+
+def _file_schema(forms: Sequence[TableForm], has_ids: bool) -> pa.Schema:
     """The columns of a file that this program writes: those of reports, the round where there are several,
-    and ids where these were received.
+    ids where these were received, and the plan where there are several.
     """
     import pyarrow as pa
 
-    schema = reports_schema(form)
-    schema = schema if form.rounds == 1 else schema.append(pa.field(form.round_column, pa.int32()))
-    return schema.append(pa.field(ID, pa.string())) if has_ids else schema
+    schema, newest, is_alone = join_forms(forms), forms[0], len(forms) == 1
+    if newest.rounds > 1 or not is_alone:
+        schema = schema.append(pa.field(newest.round_column, pa.int32()))
+    schema = schema.append(pa.field(ID, pa.string())) if has_ids else schema
+    return schema if is_alone else schema.append(pa.field(newest.plan_column, pa.string()))
 
 
 def _arrow_type(column: Column) -> pa.DataType:

@@ -12,7 +12,7 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 
@@ -301,12 +301,17 @@ def _join_rounds(counts: Mapping[Key, Counted]) -> dict[Key, Counted]:
         joined[key] = joined[key] + counted if key in joined else counted
     several = max(rounds.values(), key=len, default=[])
     if len(several) > 1:
-        names = format_members("round", sorted(several))
-        raise InvalidParameter(
-            f"the same people answered in {names}, which are not added up; choose one with --round "
-            "(number=1 in Python), or see each by itself with --by round"
-        )
+        refuse_several(several)
     return joined
+
+
+def refuse_several(rounds: Sequence[int]) -> NoReturn:
+    """Refuse reports of several rounds where those of one are meant."""
+    names = format_members("round", sorted(rounds))
+    raise InvalidParameter(
+        f"the same people answered in {names}, which are not added up; choose one with --round "
+        "(number=1 in Python), or see each by itself with --by round, or by a column, such as --by day"
+    )
 
 
 def _recognize(source: Any) -> Engine | None:

@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from deniable.engines.databases import SPARK, SparkTable, plain_spark_errors, require
-from deniable.engines.form import ID, TableForm, integer_type
+from deniable.engines.form import ID, TableForm
+from deniable.engines.parquet import join_forms, reports_schema
 from deniable.errors import DeniableError, InvalidParameter
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def map_once(
     read = enumerate([*columns, *beside])
     plain = frame.select(*(frame[_quote(name)].alias(f"c{i}") for i, name in read))
     names = list_names(form)
-    kinds = [*list_kinds(form, _LISTED), "STRING"]
+    kinds = [*list_kinds(reports_schema(form), _LISTED), "STRING"]
     types = dict(frame.dtypes)
     kinds += [types[name] for name in beside]
     schema = ", ".join(f"r{i} {kind}" for i, kind in enumerate(kinds))
@@ -92,8 +93,8 @@ def drop_repeated(frame: Any, names: Sequence[str], within: tuple[str, str]) -> 
         )
     parts = [part for name in names for part in (frame[_quote(name)].cast("string"), functions.lit("/"))]
     name = functions.coalesce(functions.concat(*parts), functions.expr("uuid()"))
-    named = frame.withColumn(_NAME, name).withWatermark(column, delay)
-    return named.dropDuplicatesWithinWatermark([_NAME]).drop(_NAME, ID)
+    identified = frame.withColumn(_NAME, name).withWatermark(column, delay)
+    return identified.dropDuplicatesWithinWatermark([_NAME]).drop(_NAME, ID)
 
 
 def _write_once(session: Any, reports: Any, into: str) -> None:
@@ -117,33 +118,40 @@ def _quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def list_kinds(form: TableForm, listed: str = "{}[]") -> list[str]:
+def list_kinds(schema: pa.Schema, listed: str = "{}[]") -> list[str]:
     """The types of the columns of reports, in SQL: numbers, and lists of them as the engine writes those."""
-    kinds = []
-    for column in (column for columns in form.columns for column in columns):
-        kind = _TYPES[integer_type(column).itemsize]
-        kinds.append(kind if column.length is None else listed.format(kind))
-    return kinds + ([] if form.group is None else ["SMALLINT"])
+    is_listed = [hasattr(field.type, "value_type") for field in schema]
+    plain = [
+        field.type.value_type if lists else field.type for field, lists in zip(schema, is_listed, strict=True)
+    ]
+    kinds = [_TYPES[kind.bit_width // 8] for kind in plain]
+    return [listed.format(kind) if lists else kind for kind, lists in zip(kinds, is_listed, strict=True)]
 
 
-def map_messages(frame: Any, columns: Sequence[str], work: Work, form: TableForm, refused: str) -> Any:
+def map_messages(
+    frame: Any, columns: Sequence[str], work: Work, forms: Sequence[TableForm], refused: str
+) -> Any:
     """The dataframe that tasks make of the messages in the first of these columns; the others stay as they
     are. It may be computed again, as the same messages make the same rows.
     """
     from pyspark.sql import functions
 
     plain = frame.select(*(frame[_quote(name)].alias(f"c{i}") for i, name in enumerate(columns)))
+    form, of_reports = forms[0], join_forms(forms)
     has_ids = ID in form.more_columns
-    kinds = [*list_kinds(form, _LISTED), "BIGINT", *(["STRING"] if has_ids else []), "STRING"]
-    names = [*form.column_names, form.round_column, *([ID] if has_ids else []), refused]
+    kinds = [*list_kinds(of_reports, _LISTED), "BIGINT", *(["STRING"] if has_ids else []), "STRING"]
+    names = [*of_reports.names, form.round_column, *([ID] if has_ids else []), refused]
+    number = f"r{len(names)}"
+    kinds.append("SMALLINT")
     types = dict(plain.dtypes)
     kinds += [types[f"c{i}"] for i in range(1, len(columns))]
     schema = ", ".join(f"r{i} {kind}" for i, kind in enumerate(kinds))
     rows = plain.mapInArrow(work, schema)
     # the id of a plan is longer than most reports: it is not sent along with each
-    is_other = functions.coalesce(rows[f"r{len(names) - 1}"] == "plan", functions.lit(False))
-    plan = functions.when(~is_other, functions.lit(form.plan_id))
-    return rows.select("*", plan.alias("plan")).toDF(*names, *columns[1:], form.plan_column)
+    plan = functions.lit(None).cast("string")
+    for i, form_of_plan in enumerate(forms):
+        plan = functions.when(rows[number] == i, functions.lit(form_of_plan.plan_id)).otherwise(plan)
+    return rows.withColumn("plan", plan).drop(number).toDF(*names, *columns[1:], form.plan_column)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -63,7 +64,8 @@ def explain_choice(considered: Sequence[Considered]) -> str:
         return ""
     others = [row for row in considered[1:] if row.why_not is None and row.variances]
     compared = _name_decider(chosen, others), _name_smaller(chosen, others)
-    return " ".join(filter(None, [_name_goal(chosen), *compared, _cap_cost(considered)]))
+    costs = _cap_cost(considered), _explain_limit_cost(considered)
+    return " ".join(filter(None, [_name_goal(chosen), *compared, *costs]))
 
 
 def tabulate_choices(considered: Sequence[Considered], reports: int | None) -> str:
@@ -210,7 +212,7 @@ def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
 
 def _name_next_best(chosen: Considered, other: Considered) -> str:
     """How much more another choice errs, and in what it differs."""
-    errs = f"The next best, {name_choice(other)}, errs {_format_times(other.score / chosen.score)}"
+    errs = f"The next best, {name_choice(other)}, errs {_format_score(other.score / chosen.score)}"
     changed: dict[str, list[str]] = {}
     for j, (protocol, used) in enumerate(zip(other.protocols, chosen.protocols, strict=True)):
         if protocol != used:
@@ -237,19 +239,24 @@ def _name_smaller(chosen: Considered, others: Sequence[Considered]) -> str:
     least = min(others, key=lambda row: row.score, default=chosen)
     if least.score >= chosen.score or least.report_bytes <= chosen.report_bytes:
         return ""
-    less = f"{name_choice(least)} would err {_format_times(chosen.score / least.score, less=True)}"
+    less = f"{name_choice(least)} would err {100 * (1 - least.score / chosen.score):.2g} % less"
     most, chosen_bytes = least.report_bytes.most, chosen.report_bytes.most
     if most == chosen_bytes:
         return f"{less}, with reports that are longer on average."
     return f"{less}, with {format_count(most, 'byte')} a report instead of {chosen_bytes:,}."
 
 
-def _format_times(ratio: float, less: bool = False) -> str:
+def _format_times(ratio: float) -> str:
     if ratio < 1.0005:
         return "as much"
-    if ratio < 1.5 or less:
-        return f"{100 * (ratio - 1):.2g} % {'less' if less else 'more'}"
-    return f"{format_digits(ratio, 2)} times as much on average"
+    if ratio < 1.5:
+        return f"{100 * (ratio - 1):.2g} % more"
+    return f"{format_digits(ratio, 2)} times as much"
+
+
+def _format_score(ratio: float) -> str:
+    """How much more a choice errs by its score, which is an average over what is read."""
+    return f"{_format_times(ratio)}{' on average' if ratio >= 1.5 else ''}"
 
 
 def _cap_cost(considered: Sequence[Considered]) -> str:
@@ -268,6 +275,32 @@ def _cap_cost(considered: Sequence[Considered]) -> str:
         f"{format_digits(max(free.influence), 3)} people. Now it is {name_choice(chosen)}, with "
         f"{format_digits(max(chosen.influence), 3)} people, and errs up to "
         f"{_format_times(max(ratios))}."
+    )
+
+
+def _explain_limit_cost(considered: Sequence[Considered]) -> str:
+    """What the limit of devices costs, where they refuse the choice that errs least."""
+    chosen, limit = considered[0], considered[0].limit
+    if limit is None:
+        return ""
+    for free in considered[1:]:
+        if free.mechanism is not None and free.why_not == limit.refuse(free.mechanism) is not None:
+            break
+    else:
+        return ""
+    mechanism = free.mechanism
+    lost = mechanism.losses(limit.reports, limit.reports).changing_values
+    fewer = bisect_left(
+        range(1, limit.reports),
+        True,
+        key=lambda turns: limit._replace(reports=turns).refuse(mechanism) is not None,
+    )
+    accepted = f" With turns = {fewer} they may accept the former." if fewer else ""
+    return (
+        f"Devices refuse {name_choice(free)}, which errs least: "
+        f"{format_count(limit.reports, 'report')} of answers that change give away {format_up(lost)}, and a "
+        f"device allows {limit.most:g}. They accept {name_choice(chosen)}, which errs "
+        f"{_format_score(max(1.0, chosen.score / free.score))}.{accepted}"
     )
 
 

@@ -105,7 +105,7 @@ class Codebook(Printed):
             questions[name] = _cut(row["question"] or row["attribute"], most)
             if row["code"] is not None:
                 values.setdefault(name, {})[row["code"]] = _cut(row["label"], most)
-        frame = frame_of({name: np.zeros(0) for name in questions}, None)
+        frame = frame_of({name: np.zeros(0) for name in questions}, "pandas")  # which comes with pyreadstat
         write = pyreadstat.write_dta if is_stata else pyreadstat.write_sav
         write(frame, path, column_labels=questions, variable_value_labels=values)
 

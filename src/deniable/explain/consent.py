@@ -38,7 +38,7 @@ def generate_joint_consent(documents: Sequence[PlanDocument], language: str = "e
         lines += ["", words["once" if document.rounds is None else "repeated"]]
         lines += _consent_to_reports(document, words, language)
     lines.append("")  # which begins a paragraph
-    protection = Protection.together(document.stated for document in documents)
+    protection = Protection.together(documents)
     if protection.loss is not None and _is_useful(protection.loss / NANO):
         other = _name_other(documents[0], words)
         lines.append(words["together"].format(times=_times(protection.loss / NANO, language), other=other))
@@ -82,6 +82,8 @@ def _consent_to_reports(document: PlanDocument, words: Mapping[str, str], langua
         )
         if fresh:
             lines.append(words["fresh"].format(kept=", ".join(kept), fresh=", ".join(fresh)))
+        if document.continues:
+            lines.append(words["continued"])
         lines.append(_consent_to_rounds(document, words, other, language))
     if document.linked:
         lines.append(words["linked"])
@@ -89,15 +91,17 @@ def _consent_to_reports(document: PlanDocument, words: Mapping[str, str], langua
 
 
 def _consent_to_rounds(document: PlanDocument, words: Mapping[str, str], other: str, language: str) -> str:
-    """What all rounds give away together, counting answers that change; and if none changes."""
-    repeated, rounds = document.loss.repeated, document.most_reports
-    assert repeated is not None
-    if not _is_useful(repeated.same_value):
+    """What all rounds give away together, counting answers that change; and if none changes. Rounds of the
+    plans that are continued are among them.
+    """
+    loss, rounds = document.loss.chained, sum(plan.most_reports for plan in (*document.continues, document))
+    assert loss.repeated is not None
+    if not _is_useful(loss.repeated.same_value):
         return words["endless"].format(rounds=rounds)
-    unchanged = _times(repeated.same_value, language)
-    if not _is_useful(document.loss.counted):
+    unchanged = _times(loss.repeated.same_value, language)
+    if not _is_useful(loss.counted):
         return words["unbounded"].format(rounds=rounds, unchanged=unchanged, other=other)
-    times = _times(document.loss.counted, language)
+    times = _times(loss.counted, language)
     return words["again"].format(rounds=rounds, times=times, unchanged=unchanged, other=other)
 
 

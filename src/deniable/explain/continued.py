@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deniable.explain.device_limit import describe_room
 from deniable.formatting import format_count, shorten_names
-from deniable.plan.chain import find_rounds, list_breaks
+from deniable.plan.chain import find_rounds, list_breaks, list_unlike
 from deniable.plan.document import PlanDocument
 
 _SHOWN = 6
@@ -18,10 +18,13 @@ def explain_continued(document: PlanDocument) -> str:
     before = document.continues[-1]
     title = f" · {before.title}" if before.title else ""
     lines = [f"This plan continues plan {before.id[:12]}{title}:"]
-    for j, why in enumerate(list_breaks(before, document)):
+    breaks = zip(list_breaks(before, document), list_unlike(before, document), strict=True)
+    for j, (why, unlike) in enumerate(breaks):
         change = _describe_change(before, document, j)
-        if why:
+        if why and unlike:
             change = f"a new question, since {why}. Its losses add up, and its series has a break"
+        elif why:
+            change = f"asked with fresh noise, since {why}. Its losses add up, and its series goes on"
         elif not document.parts[j].repeated:
             change = "asked as before, with fresh noise in every round, so that its losses add up"
         lines.append(f"  {document.names[j]!r}: {change}.")

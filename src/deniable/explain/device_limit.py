@@ -14,7 +14,7 @@ from deniable.metric import MetricMechanism
 from deniable.plan.attribute import Attribute
 from deniable.plan.chain import bound_chain
 from deniable.plan.document import PlanDocument
-from deniable.plan.losses import NANO, Stated
+from deniable.plan.losses import NANO, Protection, Rated
 from deniable.plan.metric_losses import metric_mechanism
 
 DEFAULT_CAP = 4.0
@@ -63,14 +63,28 @@ def warn_limit(document: PlanDocument) -> str | None:
 
 
 def describe_room(document: PlanDocument) -> str | None:
-    """What a device allows beside a plan with turns and those that it continues, or None where it refuses."""
+    """What a device allows beside a plan with rounds and those that it continues; None where it refuses."""
     counted = document.stated.chained.counted
-    if document.turns is None or counted is None or counted > DEFAULT_CAP * NANO:
+    if document.rounds is None or counted is None or counted > DEFAULT_CAP * NANO:
         return None
+    more, what = _count_more(document), "round" if document.turns is None else "turn"
+    pays = f"at least {more} more {what}s" if more == _MOST_FEWER else format_count(more, f"more {what}")
     return (
         f"A device allows {DEFAULT_CAP:g} in all: {_format_room(counted)} is left for plans that continue "
-        "this one, and for other studies."
+        f"this one, and for other studies. It pays for {pays if more else f'no other {what}'} of a plan that "
+        "continues this one without any change."
     )
+
+
+def _count_more(document: PlanDocument) -> int:
+    """How many more reports a device allows to a plan that continues this one and asks the same, so many at
+    most as are tried.
+    """
+    for more in range(1, _MOST_FEWER + 1):
+        chain = bound_chain((*document.continues, document, replace(document, rounds=more, turns=None)))
+        if chain.changing_values > DEFAULT_CAP:
+            return more - 1
+    return _MOST_FEWER
 
 
 def _format_room(counted: int) -> str:
@@ -118,11 +132,10 @@ def _advise_rounds(document: PlanDocument) -> str:
     return "A smaller epsilon_first and epsilon_forever help."
 
 
-def warn_together(plans: Sequence[Stated]) -> str | None:
+def warn_together(plans: Sequence[Rated]) -> str | None:
     """Warn that devices leave out plans of one link that together give away more than they allow, or None."""
-    losses = [stated.counted for stated in plans if stated.counted is not None]
-    total = sum(losses)
-    if len(plans) < 2 or len(losses) < len(plans) or total <= DEFAULT_CAP * NANO:
+    total = Protection.together(plans).loss
+    if len(plans) < 2 or total is None or total <= DEFAULT_CAP * NANO:
         return None  # of a plan alone, `warn_limit` says it
     return (
         f"A device leaves some of these plans out: together they give away {format_up(total / NANO)}, and a "

@@ -17,7 +17,7 @@ from deniable.choose import (
     warn_influence,
     warning,
 )
-from deniable.choose.candidate import most_revealed, reveal_all
+from deniable.choose.candidate import bound_guess, reveal_all
 from deniable.choose.objective import SHARES
 from deniable.domain import Coarse, Product
 from deniable.explain.choice_reasons import explain_choice, tabulate_choices, tabulate_precisions
@@ -34,6 +34,7 @@ from deniable.explain.text_questions import list_unlisted
 from deniable.explain.turnout import explain_turnout
 from deniable.formatting import format_count, shorten_names
 from deniable.plan.attribute import Attribute, find_allowed, list_questions, list_several
+from deniable.plan.chain import bound_question
 from deniable.plan.document import PlanDocument
 
 _MOST_NAMES = 6
@@ -221,11 +222,12 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
         for attribute, part in document.pairs
     ]
     choice = mechanism, mechanism.acronym, protocols, document.people
+    plans = (*document.continues, document)
     revealed = [
-        most_revealed(part)  # the plans before have reports of what is kept, too
-        if part.repeated and document.continues
+        bound_guess(part, bound_question(plans, j).same_value)
+        if document.continues
         else reveal_all(part, document.most_reports)
-        for part in document.parts
+        for j, part in enumerate(document.parts)
     ]
     seen = None if document.rounds is None else revealed
     row = Considered.of(*choice, Objective(), names=names, readings=readings, revealed=seen)

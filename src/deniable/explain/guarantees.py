@@ -103,6 +103,14 @@ def _headline_rounds(document: PlanDocument, loss: Loss) -> str:
             f"  no bound for {rounds} together, if answers change: nothing is fresh, so that a change shows, "
             "and every device refuses that"
         )
+    if loss.chain is not None:
+        total = loss.chain.changing_values
+        bound = "no bound" if math.isinf(total) else f"{format_nats(total)} ({format_ratio(total)} likelier)"
+        return (
+            f"  {format_nats(loss.counted)} for {rounds} together, even if answers change, and {bound} with "
+            "those of the plans that it continues: consent and survey count all, as devices do that answered "
+            "them"
+        )
     return (
         f"  {format_nats(loss.counted)} for {rounds} together, even if answers change, which consent, survey "
         f"and devices count: all reports are at most {format_ratio(loss.counted)} likelier from one person "

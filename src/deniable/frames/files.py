@@ -38,6 +38,10 @@ def read_utf8(path: Path, saved: str) -> str:
         raise InvalidParameter(f"{path} is not in UTF-8; save {saved}") from None
 
 
+PLAN = "a plan"
+TALLIES = "a file of tallies"
+
+
 def file_kind(path: Path) -> str:
     """What a file seems to be, or nothing."""
     content = path.read_bytes()
@@ -59,9 +63,11 @@ def file_kind(path: Path) -> str:
         except (ValueError, RecursionError):
             continue
     if isinstance(data, dict) and "version" in data:
-        return "a plan"
+        return PLAN
     if read is tomllib.loads and isinstance(data, dict):
         return "a study" if "attributes" in data else "a TOML file"
+    if isinstance(data, dict) and ("kept_tallies" in data or {"plan", "tallies"} <= data.keys()):
+        return TALLIES
     return "" if data is None else "another JSON file"
 
 
@@ -71,7 +77,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as problem:
         kind = file_kind(file)
-        mixed = f"{file.name} is {kind}, not a study" + ("; Plan.read reads it" if kind == "a plan" else "")
+        mixed = f"{file.name} is {kind}, not a study" + ("; Plan.read reads it" if kind == PLAN else "")
         why = (
             "its lists or sections are nested too deeply" if isinstance(problem, RecursionError) else problem
         )

@@ -59,7 +59,10 @@ class Losses(Printed):
             forever = "no bound: fresh noise in every round averages away"
         return [
             ("one report", format_up(self.one_report)),
-            (f"{self.reports} reports of a value that does not change", format_up(self.same_value)),
+            (
+                f"{format_count(self.reports, 'report')} of a value that does not change",
+                format_up(self.same_value),
+            ),
             ("any number of reports of a value that does not change", forever),
             (
                 f"{format_count(self.rounds, 'report')} of values that change, against any other sequence",

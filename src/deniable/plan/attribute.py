@@ -167,8 +167,8 @@ def find_allowed(options: Sequence[Attribute]) -> range | None:
 
 def list_questions(attributes: Sequence[Attribute]) -> list[str]:
     """What people are asked, in order: attributes, but for options and for whether one is answered."""
-    asked = (attribute for attribute in attributes if attribute.answers is None)
-    return list(dict.fromkeys(name for attribute in asked for name in attribute.questions))
+    questions = (attribute for attribute in attributes if attribute.answers is None)
+    return list(dict.fromkeys(name for attribute in questions for name in attribute.questions))
 
 
 def list_changed(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:

@@ -22,8 +22,9 @@ from deniable.plan.attribute import Attribute
 from deniable.randomness import FULL
 from deniable.randomness.words import First, Strand
 from deniable.records import Faked, RecordMechanism
+from deniable.records.base import quote_names
 from deniable.rounds import Memoized, MemoizedMean, PooledMemoized
-from deniable.rounds.carried import BIAS, find_move, is_fine, list_steps
+from deniable.rounds.carried import BIAS, can_turn, describe_first, find_move, is_fine, list_steps
 from deniable.rounds.memoized import MemoizedBuckets
 
 MOST_CONTINUED = 15
@@ -73,17 +74,19 @@ def list_last(plans: Sequence[PlanT]) -> list[PlanT]:
 def list_breaks(before: Linkable, after: Linkable) -> tuple[str, ...]:
     """Why the later plan asks each of its questions anew, in words; empty where it carries it on."""
     if before.names != after.names:
-        return ("the questions are others, or in another order",) * len(after.names)
+        return (_explain_others(before.names, after.names),) * len(after.names)
     if _lay_out(before.mechanism) != _lay_out(after.mechanism):
-        return (
-            "reports hold other questions, or hide them in another way, such as by another protocol",
-        ) * len(after.names)
+        return (_explain_layout(before, after),) * len(after.names)
     breaks = tuple(_find_break(before, after, j) for j in range(len(after.names)))
-    if not any(isinstance(member, Faked) for member, _, _ in after.mechanism.members):
+    if not _has_fakes(after.mechanism):
         return breaks
     # fakes hide which answer is real, so that all of them are carried on or none is
     changed = "" if before.mechanism == after.mechanism else "fakes of another form hide which answer is real"
     return (max([*breaks, changed]),) * len(breaks)
+
+
+def _has_fakes(mechanism: RecordMechanism) -> bool:
+    return any(isinstance(member, Faked) for member, _, _ in mechanism.members)
 
 
 def _lay_out(mechanism: RecordMechanism) -> object:
@@ -95,14 +98,76 @@ def _lay_out(mechanism: RecordMechanism) -> object:
     return (mechanism.kind, numbers, parts if mechanism.d > 1 else ())
 
 
+def _explain_others(before: Sequence[str], after: Sequence[str]) -> str:
+    """In what the questions of two plans differ."""
+    changes = {
+        "added": [name for name in after if name not in before],
+        "left out": [name for name in before if name not in after],
+    }
+    differ = [
+        f"{quote_names(names)} {'is' if len(names) == 1 else 'are'} {what}"
+        for what, names in changes.items()
+        if names
+    ]
+    return " and ".join(differ) or "the questions are in another order"
+
+
+def _explain_layout(before: Linkable, after: Linkable) -> str:
+    """In what two mechanisms differ that take other random words for the same questions."""
+    parts = zip(after.names, before.parts, after.parts, strict=True)
+    changed = [name for name, old, new in parts if old.words != new.words]
+    if before.mechanism.kind != after.mechanism.kind or not changed:
+        return "which questions a report holds is decided in another way, or with other chances"
+    return (
+        f"another protocol hides {quote_names(changed)}, and takes another number of random words, so that "
+        "those of the other questions move"
+    )
+
+
+def list_unlike(before: Linkable, after: Linkable) -> tuple[str, ...]:
+    """Why the shares of each question in two plans are not of the same answers; empty where they are.
+
+    They are where a question is carried on, unless people had answers that were removed. So are those of a
+    question of which nothing is kept, if it is the same, or has more answers at the end.
+    """
+    return tuple(
+        (why if _keeps(before, after, j) else _find_other_answers(before, after, j))
+        or _explain_removed(before, after, j)
+        for j, why in enumerate(list_breaks(before, after))
+    )
+
+
+def _keeps(before: Linkable, after: Linkable, j: int) -> bool:
+    """Whether a device keeps something of a question, or fakes hide which answer is real."""
+    return _has_fakes(after.mechanism) or before.parts[j].repeated or after.parts[j].repeated
+
+
 def _find_break(before: Linkable, after: Linkable, j: int) -> str:
-    (old, old_part), (new, new_part) = before.pairs[j], after.pairs[j]
+    (_, old_part), (_, new_part) = before.pairs[j], after.pairs[j]
+    if why := _find_other_answers(before, after, j):
+        return why
+    if find_removed(before, after, j) and not all(map(_can_remove, (old_part, new_part))):
+        return "answers were removed, and this protocol cannot keep the others"
+    if _list_types(old_part) != _list_types(new_part):
+        return "its protocol is another"
+    if is_carried(old_part, new_part):
+        return ""
+    if _is_other_pool(old_part, new_part):
+        return "its public pool has another number of functions"
+    if not (old_part.repeated or new_part.repeated):
+        return "nothing of it is kept, and its answers or the loss of a report are others"
+    return "its first answers have another loss or form"
+
+
+def _find_other_answers(before: Linkable, after: Linkable, j: int) -> str:
+    """Why the answers to a question are others, and not only fewer, or more at the end; else empty."""
+    old, new = before.pairs[j][0], after.pairs[j][0]
     if not asks_alike(before, after, j, j):
         return "other people are asked, or a missing answer means something else"
     if old.domain != new.domain:
         if not (isinstance(old.domain, Categories) and isinstance(new.domain, Categories)):
             return "its answers are others"
-        labels, removed = old.domain.labels, find_removed(before, after, j)
+        labels = old.domain.labels
         after_labels = {*new.domain.labels}
         left = [label for label in labels if label in after_labels]
         if not left or [*new.domain.labels[: len(left)]] != left:
@@ -113,11 +178,13 @@ def _find_break(before: Linkable, after: Linkable, j: int) -> str:
             return "an answer was removed and came back"
         if after.extras(new) or after.missing_of(new) != "refuse":
             return "answers were added or removed, and no answer is a value or random"
-        if removed and not all(map(_can_remove, (old_part, new_part))):
-            return "answers were removed, and this protocol cannot keep the others"
-    if type(old_part) is not type(new_part):
-        return "its protocol is another"
-    return "" if is_carried(old_part, new_part) else "its first answers have another loss or form"
+    return ""
+
+
+def _list_types(part: Mechanism) -> tuple[type, ...]:
+    """The type of a mechanism, and that of its first round, which tells values from bits."""
+    rounds = find_rounds(part)
+    return (type(part),) if rounds is None else (type(part), type(rounds.first))
 
 
 def find_removed(before: Linkable, after: Linkable, j: int) -> tuple[int, ...]:
@@ -129,7 +196,7 @@ def find_removed(before: Linkable, after: Linkable, j: int) -> tuple[int, ...]:
     return tuple(number for number, label in enumerate(old.labels) if label not in left)
 
 
-def explain_removed(before: Linkable, after: Linkable, j: int) -> str:
+def _explain_removed(before: Linkable, after: Linkable, j: int) -> str:
     """Why shares of a question are not those of the plan before it, although it is carried on: people had
     answers there that they have no more. Empty where they had none.
     """
@@ -156,13 +223,21 @@ def is_carried(old: Mechanism, new: Mechanism) -> bool:
     before, after = find_rounds(old), find_rounds(new)
     if before is None or after is None or type(before.first) is not type(after.first):
         return False
-    if isinstance(old, PooledMemoized) and isinstance(new, PooledMemoized) and old.pool.size != new.pool.size:
+    if _is_other_pool(old, new):
         return False
-    if isinstance(before.first, Direct) and isinstance(after.first, Direct):
-        may_grow = isinstance(old, Memoized)  # buckets and bits are always as many
-        is_changed = is_fine(before.first) and is_fine(after.first) and (may_grow or after.k == before.k)
-        return is_changed or before.first == after.first
-    return before.k <= after.k and replace(before.first, k=after.k) == after.first
+    if isinstance(before.first, Unary):
+        is_same = replace(before.first, k=after.k) == after.first
+        return before.k <= after.k and (is_same or can_turn(before.first, after.first))
+    may_grow = isinstance(old, Memoized)  # buckets, and the bit of a number, are always as many
+    is_changed = can_turn(before.first, after.first) and (may_grow or after.k == before.k)
+    return is_changed or before.first == after.first
+
+
+def _is_other_pool(old: Mechanism, new: Mechanism) -> bool:
+    """Whether two mechanisms take functions of public pools, and one pool has more functions."""
+    return (
+        isinstance(old, PooledMemoized) and isinstance(new, PooledMemoized) and old.pool.size != new.pool.size
+    )
 
 
 def find_rounds(part: Mechanism) -> Memoized | None:
@@ -214,8 +289,8 @@ def _list_firsts(strand: Sequence[_Asked]) -> tuple[First, ...]:
     firsts: list[First] = []
     for part, _, removed in strand:
         rounds = find_rounds(part)
-        if rounds is not None and isinstance(rounds.first, Direct):
-            first = rounds.first.k, rounds.first.keep
+        if rounds is not None:
+            first = describe_first(rounds.first)
             if removed or not firsts or firsts[-1][:2] != first:
                 firsts.append((*first, removed))
     return tuple(firsts)
@@ -234,14 +309,16 @@ def bound_chain(plans: Sequence[Linkable]) -> Losses:
     is_one = all(plan.mechanism == mechanism for plan in plans) and not any(map(any, breaks))
     if is_one and not count_bias(plans):
         return mechanism.losses(rounds, rounds)
-    losses = [_bound_question(plans, j) for j in range(mechanism.d)]
+    losses = [bound_question(plans, j) for j in range(mechanism.d)]
     one_report = max(plan.mechanism.losses(1, 1).one_report for plan in plans)
     together = add_losses(losses, mechanism.select_largest)
     return replace(together, one_report=one_report, reports=rounds, rounds=rounds)
 
 
-def _bound_question(plans: Sequence[Linkable], j: int) -> Losses:
-    """The losses of one question: those of everything that was carried on, added up over its breaks."""
+def bound_question(plans: Sequence[Linkable], j: int) -> Losses:
+    """The losses of one question in plans that continue each other: those of everything that was carried on,
+    added up over its breaks.
+    """
     strands: list[list[Linkable]] = []
     for i, plan in enumerate(plans):
         if i == 0 or list_breaks(plans[i - 1], plan)[j]:
@@ -301,24 +378,26 @@ def _compose_ratio(strand: Sequence[_Asked]) -> Fraction:
     spoken = [[Fraction(1)] * 2 for _ in range(numbers[-1] + 1)]  # of each kept answer, by all reports of it
     for number, (part, rounds) in zip(numbers, chain, strict=True):
         spoken[number] = list(map(mul, spoken[number], part.second.speak(rounds)))
-    if isinstance(chain[0][0].first, Unary):
-        return chain[0][0].first.ratio_given(spoken[0][0], spoken[0][1], reports)
     steps = list_steps(_list_firsts(strand))
     raised = max((i for i, step in enumerate(steps) if step.before < step.odds), default=0)
-    root = cast(Direct, chain[numbers.index(raised)][0].first)
-    if root.k > chain[0][0].k or any(step.removed for step in steps):  # all is a part of the root answer
+    root = chain[numbers.index(raised)][0].first
+    has_removed = any(step.removed for step in steps)
+    if steps[raised].k > steps[0].k or has_removed:  # all is a part of the root answer
         return root.ratio
-    ratio = later = Fraction(1)
-    for i in reversed(range(raised, len(steps))):
-        later *= _blur(spoken[i][0], steps[i].move, steps[i].k)
-        if i > raised:
-            turn = Fraction(steps[i].share * (steps[i].k - steps[i - 1].k), FULL)
-            later = (1 - turn) * later + turn
-    for i in range(raised):
-        after = steps[i + 1]
-        ratio *= _blur(spoken[i][0], steps[i].move, steps[i].k)
-        ratio = _blur(ratio, find_move(after.odds, after.before, after.k), after.k)
-    return root.ratio_given(ratio * later, ratio * later, reports)
+    together = []
+    for powers in zip(*spoken, strict=True):  # of a value or a bit that is set, then of one that is clear
+        ratio = later = Fraction(1)
+        for i in reversed(range(raised, len(steps))):
+            later *= _blur(powers[i], steps[i].move, steps[i].k)
+            if i > raised:
+                turn = Fraction(steps[i].share * (steps[i].k - steps[i - 1].k), FULL)
+                later = (1 - turn) * later + turn
+        for i in range(raised):
+            after = steps[i + 1]
+            ratio *= _blur(powers[i], steps[i].move, steps[i].k)
+            ratio = _blur(ratio, find_move(after.odds, after.before, after.k), after.k)
+        together.append(ratio * later)
+    return root.ratio_given(together[0], together[1], reports)
 
 
 def _blur(ratio: Fraction, move: Fraction, k: int) -> Fraction:

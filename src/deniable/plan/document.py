@@ -308,9 +308,9 @@ class PlanDocument:
             for name, text in self.texts.questions.items()
         }
         for attribute in self.attributes:
-            asked = [texts[name] for name in attribute.questions if name in texts]
-            if asked and not attribute.domain.is_level:
-                texts[attribute.name] = " / ".join(asked)
+            questions = [texts[name] for name in attribute.questions if name in texts]
+            if questions and not attribute.domain.is_level:
+                texts[attribute.name] = " / ".join(questions)
         return texts
 
     @cached_property
@@ -451,6 +451,17 @@ class PlanDocument:
         group = None if known is None else (known.name, known.size)
         return TableForm(self.id, self.names, self.mechanism, group, self.rounds or 1, self.linked)
 
+    @cached_property
+    def plans_in_table(self) -> tuple[PlanDocument, ...]:
+        """The plans whose reports a table can hold together: this plan, then those that it continues, the
+        newest first. A plan with a column that means something else in a newer one is left out.
+        """
+        plans: list[PlanDocument] = []
+        for plan in (self, *reversed(self.continues)):
+            if all(plan.table_form.fits_beside(other.table_form) for other in plans):
+                plans.append(plan)
+        return tuple(plans)
+
     def verify(self) -> Loss:
         self.stated.refuse_less(self.loss)
         return self.loss
@@ -522,7 +533,7 @@ class PlanDocument:
         try:
             return PlanDocument.from_json(raw)
         except InvalidPlan:
-            _refuse_study(file)
+            _refuse_other_file(file)
             raise
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:
@@ -631,7 +642,11 @@ def refuse_asking(ask: str, mechanism: RecordMechanism) -> None:
 def check_turns(turns: object, rounds: int | None) -> None:
     """Refuse turns that are not some of the rounds."""
     if turns is not None and (type(turns) is not int or not 1 <= turns < (rounds or 1)):
-        allowed = "for studies that ask again" if rounds is None else f"a whole number below {rounds} rounds"
+        allowed = (
+            "for studies that ask again"
+            if rounds is None
+            else f"a whole number from 1 on, below {rounds} rounds"
+        )
         raise InvalidParameter(
             f"turns, the number of rounds in which a device answers, are {allowed}, got {turns!r}; leave "
             "turns out where devices answer in all rounds",
@@ -681,13 +696,15 @@ def _refuse_version(data: Mapping[str, Any]) -> None:
         raise InvalidPlan(_explain_version(data.get("version")), "version")
 
 
-def _refuse_study(file: Path) -> None:
-    """Refuse the file of a study where that of a plan is meant."""
-    if file_kind(file) == "a study":
-        name = file.name
+def _refuse_other_file(file: Path) -> None:
+    """Refuse the file of a study, or of tallies, where that of a plan is meant."""
+    kind, name = file_kind(file), file.name
+    if kind == "a study":
         raise InvalidPlan(
             f"{name} is a study, not a plan; make one: Study.read({name!r}).plan(people=...)"
         ) from None
+    if kind in (files.TALLIES, "another JSON file"):
+        raise InvalidPlan(f"{name} is {kind}, not a plan; name the plan, which deniable plan makes") from None
 
 
 def _encode_text(text: str | bytes) -> bytes:

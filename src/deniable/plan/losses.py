@@ -9,13 +9,14 @@ e^L / (1 + e^L) at most, whatever answers change.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, NamedTuple, final
+from typing import Literal, NamedTuple, Protocol, final
 
 from deniable.formatting import Printed, format_loss
 from deniable.mechanisms import Losses
+from deniable.plan.chain import Chained, list_last
 from deniable.plan.metric_losses import UnitLoss
 from deniable.plan.strict_json import (
     LARGEST_INTEGER,
@@ -68,9 +69,14 @@ class Loss(Printed):
     @property
     def counted(self) -> float:
         """What all reports of a person to the plan give away together, whatever changes: the loss that
-        devices count and that people are told. It is infinite where there is no bound.
+        devices count that answered no plan before it. It is infinite where there is no bound.
         """
         return self.record if self.repeated is None else self.repeated.changing_values
+
+    @property
+    def chained(self) -> Loss:
+        """The losses of all reports to a plan and to those that it continues, not to it alone."""
+        return self if self.chain is None else replace(self, repeated=self.chain, chain=None)
 
     def __str__(self) -> str:
         lines = [f"{loss} {about}" for about, loss in self._rows()]
@@ -255,6 +261,13 @@ def _up(loss: float) -> int:
     return math.ceil(Fraction(loss) * NANO)
 
 
+class Rated(Chained, Protocol):
+    """A plan, as far as it is rated beside others."""
+
+    @property
+    def stated(self) -> Stated: ...
+
+
 @final
 @dataclass(frozen=True)
 class Protection(Printed):
@@ -262,17 +275,23 @@ class Protection(Printed):
 
     level: Level
     loss: int | None
-    """Of all reports together, whatever changes, in billionths of a nat; None without a bound."""
+    """Of all reports together, whatever changes, in billionths of a nat; None without a bound. Reports to
+    plans that are continued are among them.
+    """
 
     @staticmethod
     def of(loss: Loss) -> Protection:
-        nanos = to_nanos(loss.counted)
+        nanos = to_nanos(loss.chained.counted)
+        if nanos is not None:
+            nanos += loss.bias
         return Protection(rate_loss(nanos), nanos)
 
     @staticmethod
-    def together(plans: Iterable[Stated]) -> Protection:
-        """The protection against whoever sees a person's reports to several plans: their losses add up."""
-        losses = [stated.counted for stated in plans]
+    def together(plans: Sequence[Rated]) -> Protection:
+        """The protection against whoever sees a person's reports to several plans: their losses add up.
+        Plans that continue each other count once, by what the newest states of all of them.
+        """
+        losses = [plan.stated.chained.counted for plan in list_last(plans)]
         total = sum(loss for loss in losses if loss is not None)
         nanos = None if None in losses else total
         return Protection(rate_loss(nanos), nanos)

@@ -202,7 +202,7 @@ def panels(
         grid = figure.subplots(lines, wide, squeeze=False).flatten()
         for axes, (name, members) in zip(grid, groups.items(), strict=False):
             draw(axes, members)
-            axes.set_title(name, loc="left")
+            axes.set_title(name, loc="left", y=1.0)  # to look for its place takes as long as to draw it
         for axes in grid[len(groups) :]:
             axes.set_axis_off()
         figure.suptitle(heading, x=0.01, ha="left", fontsize=10)

@@ -25,6 +25,8 @@ NOISE = "#8c8c8c"
 """The color of what is too noisy to read."""
 NOISE_TEXT = "#5c5c5c"
 """The color of words about noise, which are read on white."""
+GRID: dict[str, Any] = {"color": INK, "alpha": 0.15, "linewidth": 0.6}
+"""The look of lines behind what is drawn."""
 _STYLE: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.titlesize": 9.0,
@@ -32,14 +34,11 @@ _STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.alpha": 0.15,
-    "grid.linewidth": 0.6,
     "legend.frameon": False,
     "svg.hashsalt": "deniable",
     "pdf.fonttype": 42,  # text that journals accept and readers can search
-} | dict.fromkeys(
-    ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), INK
-)
+} | dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK)
+_STYLE |= {f"grid.{key}": value for key, value in GRID.items()}
 
 
 def checked_path(path: Path) -> Path:
@@ -70,8 +69,9 @@ def save(figure: Figure, path: Path) -> Path:
     kind = FORMATS[checked_path(path).suffix.lower()]
     path.parent.mkdir(parents=True, exist_ok=True)
     dates: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    quick: dict[str, Any] = {"pil_kwargs": {"compress_level": 1}} if kind == "png" else {}
     with style():
-        figure.savefig(path, format=kind, dpi=160, metadata=dates.get(kind), facecolor="white")
+        figure.savefig(path, format=kind, dpi=160, metadata=dates.get(kind), facecolor="white", **quick)
     return path
 
 

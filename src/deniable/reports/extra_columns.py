@@ -42,7 +42,7 @@ def align_blocks(blocks: Iterable[Reports], beside: object) -> Iterator[Block]:
     start = 0
     for reports in blocks:
         rows = None if table is None else table.slice(start, reports.n)
-        yield Block(reports.records, reports.round, rows, _choose_ids(reports))
+        yield Block(reports.records, reports.round, rows, _choose_ids(reports), reports.plan_id)
         start += reports.n
     if table is not None and table.num_rows != start:
         raise InvalidValue(
@@ -66,7 +66,7 @@ def write_blocks(
     parts = (
         Block(reports.records, reports.round, beside, _choose_ids(reports)) for reports, beside in blocks
     )
-    return parquet.write_reports(path, document.table_form, parts)
+    return parquet.write_reports(path, [document.table_form], parts)
 
 
 def _to_arrow(table: Any) -> pa.Table:

@@ -15,6 +15,7 @@ from deniable.domain import NO_ANSWER, View, is_missing, people_of, refuse_missi
 from deniable.domain.answer import BLANKS, composed, label_of
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.exact import whole_number
 from deniable.formatting import format_allowed
 from deniable.frames import column_names, columns_of, split_locations
 from deniable.plan.attribute import (
@@ -53,6 +54,8 @@ def privatize_answers(
         )
     codes = encode_answers(document, answers, None)
     ids = None if people is None else people_of(people, codes.shape[1])
+    if document.table_form.rounds > 1 and source.round is not None:
+        whole_number("round", source.round, 1, document.table_form.rounds)
     return make_reports(document, codes, source, ids, find_turns(document, codes.shape[1], source, ids))
 
 
@@ -108,6 +111,7 @@ def make_reports(
 ) -> Reports:
     """Reports of answers that are integers; where turns are given, those of these rows alone."""
     n, groups = codes.shape[1], None
+    number = 1 if document.table_form.rounds == 1 else checked_source(words).round
     if document.known is not None and len(codes) > len(document.names):
         codes, groups = codes[:-1], codes[-1]
     rows = checked_source(words).rows(n, document.words).carry(document.strands)
@@ -130,7 +134,6 @@ def make_reports(
                 codes[j, absent] = attribute.domain.draw(random_words)
     rest = rows.columns(0, document.mechanism.words)
     encoded = document.mechanism.encode(np.ascontiguousarray(codes), rest)
-    number = 1 if document.table_form.rounds == 1 else checked_source(words).round
     records = encoded if groups is None else replace(encoded, groups=groups)
     return Reports(document.id, records, number, pseudonyms)
 

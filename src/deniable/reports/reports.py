@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from operator import add, sub
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from deniable.engines.form import REASONS
+from deniable.engines.form import REASONS, refuse_other_plan
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.formatting import Printed, format_count, format_members
@@ -146,13 +147,16 @@ class Tallies(Printed):
 
 
 def tally_reports(document: PlanDocument, reports: object) -> Tallies:
-    """Counts each attribute's reports, or blocks of them, which must be of this plan and of one round."""
+    """Counts each attribute's reports, or blocks of them, which must be of this plan and of one round; or of
+    any rounds, where each device reports in one of them only.
+    """
     nothing = Records(0, tuple(part.blank(0) for part in document.parts))
     if document.known is not None:
         nothing = replace(nothing, groups=np.zeros(0, dtype=np.int64))
     blocks = blocks_of(reports, document.id)
     first = _tally_block(document, next(blocks, Reports(document.id, nothing)))
-    return sum((_tally_block(document, block) for block in blocks), first)
+    tallies = (_tally_block(document, block) for block in blocks)
+    return add_rounds(chain([first], tallies)) if document.most_reports == 1 else sum(tallies, first)
 
 
 def _tally_block(document: PlanDocument, reports: Reports) -> Tallies:
@@ -171,6 +175,17 @@ def _read_refused(refused: object) -> dict[str, int]:
     if not isinstance(refused, Mapping) or set(refused) - set(REASONS[1:]):
         raise InvalidParameter(f"rows are refused for {', '.join(REASONS[1:])}, got {refused!r}")
     return {why: whole_number(f"rows refused for {why}", n, 0) for why, n in refused.items()}
+
+
+def add_rounds(rounds: Iterable[Tallies]) -> Tallies:
+    """The tallies of all reports to a plan in several rounds; who answered in two of them counts twice."""
+    rest = iter(rounds)
+    total = next(rest)
+    numbers = {total.round} if total.n else set()
+    for tallies in rest:
+        numbers |= {tallies.round} if tallies.n else set()
+        total = replace(total, round=1) + replace(tallies, round=1)
+    return replace(total, round=None if len(numbers) > 1 else next(iter(numbers), total.round))
 
 
 def add_refused(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
@@ -209,20 +224,22 @@ def refuse_rounds(rounds: Iterable[int | None]) -> None:
         listed = format_members("round", sorted(set(numbers), key=str))
         raise InvalidReport(
             f"the same people answered in {listed}, which are not added up; estimate each by itself, and "
-            "compare them: later.change(earlier)"
+            "compare them: later.change(earlier). Where each device answers in one round, plan.join adds up"
         )
 
 
-def records_of_round(reports: object, plan_id: str, rounds: int) -> Iterator[Records]:
-    """What is in reports of a plan with so many rounds, or in blocks of them, which must all be of one."""
-    return (block.records for block in blocks_of_round(reports, plan_id, rounds))
+def records_of_round(reports: object, document: PlanDocument) -> Iterator[Records]:
+    """What is in reports, or in blocks of them: of one round, or of rounds in which other people answered."""
+    if document.most_reports == 1:
+        return records_of(reports, document.id)
+    return (block.records for block in blocks_of_round(reports, document))
 
 
-def blocks_of_round(reports: object, plan_id: str, rounds: int) -> Iterator[Reports]:
-    """Reports of a plan with so many rounds, or blocks of them, which must all be of one round."""
+def blocks_of_round(reports: object, document: PlanDocument) -> Iterator[Reports]:
+    """Reports of a plan, or blocks of them, which must all be of one round."""
     before: Reports | None = None
-    for block in blocks_of(reports, plan_id):
-        if rounds > 1 and block.n:
+    for block in blocks_of(reports, document.id):
+        if document.table_form.rounds > 1 and block.n:
             refuse_rounds([block.round] if before is None else [before.round, block.round])
             before = block
         yield block
@@ -233,8 +250,8 @@ def records_of(reports: object, plan_id: str) -> Iterator[Records]:
     return (block.records for block in blocks_of(reports, plan_id))
 
 
-def blocks_of(reports: object, plan_id: str) -> Iterator[Reports]:
-    """Reports, or blocks of them, which must all have been made for this plan."""
+def blocks_of(reports: object, plan_id: str, *others: str) -> Iterator[Reports]:
+    """Reports, or blocks of them, which must all have been made for this plan, or for one of the others."""
     if isinstance(reports, str | Path):
         raise InvalidReport(
             "reports are what plan.privatize gives; read a file of them: "
@@ -245,14 +262,9 @@ def blocks_of(reports: object, plan_id: str) -> Iterator[Reports]:
     for block in [reports] if isinstance(reports, Reports) else reports:
         if not isinstance(block, Reports):
             raise InvalidReport(_not_reports(block))
-        refuse_other_plan(block.plan_id, plan_id)
+        if block.plan_id not in others:
+            refuse_other_plan(block.plan_id, plan_id)
         yield block
-
-
-def refuse_other_plan(plan_id: str, expected: str) -> None:
-    """Refuse what was made for another plan."""
-    if plan_id != expected:
-        raise InvalidReport(f"reports were made for plan {plan_id[:12]}, this plan is {expected[:12]}")
 
 
 def _not_reports(value: object) -> str:

@@ -118,8 +118,8 @@ class AttributeChange:
     def pick(self, place: int, label: str) -> AttributeChange:
         """One of the changes, under this label."""
         numbers = {column: getattr(self, column)[place : place + 1] for column in _NUMBERS}
-        shown = self.find_shown
-        find_shown = None if shown is None else partial(_pick_shown, shown, place)
+        find_all = self.find_shown
+        find_shown = None if find_all is None else partial(_pick_shown, find_all, place)
         return replace(self, labels=(label,), find_shown=find_shown, **numbers)
 
     def frame(self, backend: Backend | None = None) -> Any:
@@ -428,7 +428,7 @@ def _compare_shares(
     """The change of the shares of all values, or of those that both plans share, by their labels."""
     labels = [label_values(findings.estimates.shares[name]) for findings in rounds]
     chosen = labels[1] if shared is None else shared
-    places = [np.array([own.index(label) for label in chosen]) for own in labels]
+    places = [np.array([of_round.index(label) for label in chosen]) for of_round in labels]
     numbers = [
         read_shares(findings, name).pick(places_of)
         for findings, places_of in zip(rounds, places, strict=True)

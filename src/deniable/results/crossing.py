@@ -200,15 +200,15 @@ def _cross_pair(
     document: PlanDocument, blocks: Iterable[Records], places: Sequence[int], pair: NamedPair, level: float
 ) -> CrossTable:
     """The table of two answers that near reports name together."""
-    named = np.zeros((2, 2))
+    counts = np.zeros((2, 2))
     for records in blocks:
         for supports in _list_supports(records, places, [document.mechanism.mechanisms[j] for j in places]):
-            named += supports[0].T @ supports[1]
+            counts += supports[0].T @ supports[1]
     by, of = (document.names[j] for j in places)
-    n = int(named.sum())
+    n = int(counts.sum())
     if not n:
         raise InvalidParameter(_explain_separate_answers(document, of, by))
-    cells = named.ravel() / n @ pair.inverse
+    cells = counts.ravel() / n @ pair.inverse
     source = Source((by, of), (2, 2), n, fix_total(cells), pair)
     table = _read_table(document, agree([source]), of, by, level)
     return replace(table, plan_id=document.id, repeats="fresh")

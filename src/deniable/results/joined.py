@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
@@ -17,8 +17,10 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, MeanEstimate
-from deniable.plan.chain import explain_removed, list_breaks, list_places
+from deniable.plan.chain import list_unlike
+from deniable.reports.reports import add_rounds
 from deniable.results.estimates import MEAN, Estimates, Unreported
+from deniable.results.unbiased import estimate_tallies
 from deniable.summaries.weighted import Weighing, join_estimates, join_means, weigh_plans
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ def join_plans(results: Sequence[Estimates], people: Joining = "same") -> Estima
     """All estimates of people who reported to plans that continue each other, in whatever order they come."""
     if people not in get_args(Joining):
         raise InvalidParameter(not_among(str(people), "whose errors these are", get_args(Joining)))
+    named, results = results, _add_turns(results)
+    if len(results) == 1 < len(named):
+        return results[0]
     by_id = {estimates.plan_id: estimates for estimates in results}
     documents = [estimates.document for estimates in results if estimates.document is not None]
     last = max(documents, key=lambda document: len(document.continues), default=None)
@@ -40,9 +45,27 @@ def join_plans(results: Sequence[Estimates], people: Joining = "same") -> Estima
     if len(by_id) < 2 or len(in_order) < len(results):
         raise InvalidParameter(
             "what is joined are results of two plans or more, each once, of which the last continues all "
-            "others; study.plan(people, continues=plan) makes such a plan"
+            "others; study.plan(people, continues=plan) makes such a plan. Rounds of a plan are joined where "
+            "each device answers in one of them (turns = 1)"
         )
     return join_estimates_of_plans(in_order, people)
+
+
+def _add_turns(results: Sequence[Estimates]) -> Sequence[Estimates]:
+    """Results with those of several rounds of a plan as one, where each device reports in one round only: all
+    reports are then those of other people.
+    """
+    by_plan: dict[str, list[Estimates]] = {}
+    for estimates in results:
+        by_plan.setdefault(estimates.plan_id, []).append(estimates)
+    added: list[Estimates] = []
+    for parts in by_plan.values():
+        document = parts[0].document
+        rounds = {part.tallies.round: part.tallies for part in parts if part.tallies and part.tallies.round}
+        if document is not None and document.most_reports == 1 and 1 < len(rounds) == len(parts):
+            parts = [estimate_tallies(document, add_rounds(rounds.values()), False, may_be_empty=True)]
+        added += parts
+    return added
 
 
 def join_estimates_of_plans(results: Sequence[Estimates], people: Joining) -> Estimates:
@@ -130,23 +153,27 @@ def _bound_agreement(
 
 def describe_plans(estimates: Estimates) -> str:
     """How many people of joined estimates reported to which plan."""
-    plans = [f"{result.n:,} to plan {result.plan_id[:12]}" for result in estimates.plans]
+    plans = [
+        f"{result.n:,} to plan {result.plan_id[:12]}{_name_round(result, estimates.plans)}"
+        for result in estimates.plans
+    ]
     return f"joined by the numbers of people: {' and '.join(plans)}"
+
+
+def _name_round(result: Estimates, results: Sequence[Estimates]) -> str:
+    """The round of joined results, of several rounds of one plan."""
+    is_one_of_several = sum(other.plan_id == result.plan_id for other in results) > 1
+    return f" in round {result.tallies.round}" if is_one_of_several and result.tallies else ""
 
 
 def find_begun(last: PlanDocument) -> dict[str, tuple[int, str]]:
     """For each question, how many plans are before the one since which it has the answers of the last plan or
     fewer; and why those before are not joined, empty of the first plan.
     """
-    chain = (*last.continues, last)
-    begun: dict[str, tuple[int, str]] = {}
-    for j, (name, places) in enumerate(zip(last.names, list_places(chain), strict=True)):
-        place = places[0]
-        why = list_breaks(*chain[place - 1 : place + 1])[j] if place else ""
-        for i in range(place + 1, len(chain)):
-            if removed := explain_removed(chain[i - 1], chain[i], j):
-                place, why = i, removed
-        begun[name] = place, why
+    begun = dict.fromkeys(last.names, (0, ""))
+    for place, plans in enumerate(pairwise((*last.continues, last)), 1):
+        whys = zip(last.names, list_unlike(*plans), strict=True)
+        begun |= {name: (place, why) for name, why in whys if why}
     return begun
 
 

@@ -16,19 +16,20 @@ from urllib.parse import unquote
 
 from deniable.engines import Request
 from deniable.engines.databases import find_duckdb, hide_password, is_address
-from deniable.engines.form import MissingColumn
+from deniable.engines.form import MissingColumn, refuse_other_plan
 from deniable.engines.pieces import NO_VALUE, DamagedFile, type_texts
-from deniable.engines.sources import count_before, list_paths
+from deniable.engines.sources import count_before, list_paths, refuse_several
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
 from deniable.formatting import Printed, format_count, shorten_names
 from deniable.frames import Show, replacing
 from deniable.plan.document import PlanDocument
-from deniable.reports.reports import Tallies, refuse_other_plan, tally_reports
+from deniable.reports.reports import Tallies, add_rounds, tally_reports
 from deniable.results.windows import (
     Windows,
     count_windows,
     find_round,
     join_refused,
+    join_rounds,
     order_window,
     refuse_foreign_table,
 )
@@ -233,8 +234,14 @@ class KeptTallies(Printed):
         return join_refused(self.document.id, windows)
 
     def tally(self) -> Tallies:
-        """The tallies of all partitions, which must be of one round."""
-        return sum(_list_windows(self.partitions.values()), tally_reports(self.document, []))
+        """The tallies of all partitions: of one round, or of rounds in which other people answered."""
+        windows = list(_list_windows(self.partitions.values()))
+        if windows and self.document.most_reports == 1:
+            return add_rounds(windows)
+        rounds = {tallies.round for tallies in windows if tallies.n and tallies.round is not None}
+        if len(rounds) > 1:
+            refuse_several(sorted(rounds))
+        return sum(windows, tally_reports(self.document, []))
 
     def choose_round(self, number: int) -> KeptTallies:
         """The tallies of one round alone, where they are kept of it, or by round."""
@@ -259,6 +266,10 @@ class KeptTallies(Printed):
         for name in keys:
             if name not in self.by:
                 raise InvalidParameter(not_among(name, "a column that these tallies are kept by", self.by))
+        form = self.document.table_form
+        if form.rounds > 1 and form.round_column in set(self.by) - set(keys):
+            by_round = [part.tally_windows((*keys, form.round_column)) for part in self.chain]
+            return join_rounds(self.document, keys, by_round)
         windows: dict[Values, Tallies] = {}
         folders = {name: _type_folders(name, self.partitions) for name in keys}
         for part in self.partitions.values():

@@ -75,7 +75,7 @@ def find_likely_table(document: PlanDocument, data: object, of: str, by: str, **
     if isinstance(data, Tallies):
         reports = {j: data[name] for j, name in enumerate(document.names)}
     else:
-        records = Records.stack(list(records_of_round(data, document.id, document.table_form.rounds)))
+        records = Records.stack(list(records_of_round(data, document)))
         reports = dict(enumerate(records.columns))
     chosen = _choose(list(_list_parts(document)), of, by, _MOST_SEARCHED)
     if chosen is None:

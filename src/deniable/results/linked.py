@@ -83,7 +83,7 @@ def pair_reports(document: PlanDocument, earlier: object, later: object) -> Pair
 
 def _gather(document: PlanDocument, reports: object) -> tuple[Records, Pseudonyms | None]:
     """The reports of a round, and whose they are, where they say it."""
-    blocks = list(blocks_of_round(reports, document.id, document.table_form.rounds))
+    blocks = list(blocks_of_round(reports, document))
     if not blocks:
         raise InvalidReport("there are no reports in one of the rounds")
     records = Records.stack([block.records for block in blocks])
@@ -254,7 +254,7 @@ def follow_pairs(document: PlanDocument, rounds: Mapping[int, object], level: fl
             f"a change takes two rounds at least, got {format_count(len(rounds), 'round')}"
         )
     (since, first), *others = sorted(rounds.items())
-    first = list(blocks_of_round(first, document.id, document.table_form.rounds))
+    first = list(blocks_of_round(first, document))
     return ChangeSeries(
         since,
         {number: compare_pairs(pair_reports(document, first, later), level) for number, later in others},

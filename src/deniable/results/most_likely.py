@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
 from deniable.domain import Range
+from deniable.engines.form import refuse_other_plan
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import Printed, format_count
 from deniable.frames import frame_of
 from deniable.records import Faked, Records
-from deniable.reports.reports import Tallies, records_of_round, refuse_other_plan
+from deniable.reports.reports import Tallies, records_of_round
 from deniable.results.estimates import bins_of
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def maximize_record_likelihood(document: PlanDocument, reports: object, **option
             "tallies have a likelihood attribute by attribute: plan.mle(tallies, name); for all of them at "
             "once give the reports, plan.mle(reports)"
         )
-    blocks = list(records_of_round(reports, document.id, document.table_form.rounds))
+    blocks = list(records_of_round(reports, document))
     if not sum(block.n for block in blocks):
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
     records = Records.stack(blocks)

@@ -67,8 +67,8 @@ def read_mean(findings: Findings, name: str) -> Numbers:
         # the mean that its interval allows for which people may differ most
         least, most = possible_mean(estimates, name)
         likely = min(max((least + most) / 2, low), high)
-        drawn = np.array([max((likely - least) * (most - likely), 0.0) / estimates.means[name].n])
-        return Numbers(*columns, Spread(columns[1] ** 2, np.minimum(drawn, columns[1] ** 2)))
+        by_draw = np.array([max((likely - least) * (most - likely), 0.0) / estimates.means[name].n])
+        return Numbers(*columns, Spread(columns[1] ** 2, np.minimum(by_draw, columns[1] ** 2)))
     domain, estimate = estimates.domains[name], estimates.shares.get(name)
     if estimate is None or not isinstance(domain, Range):
         return Numbers(*columns, _know_nothing(columns))

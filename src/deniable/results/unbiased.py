@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from deniable.domain import Range
 from deniable.domain.number import Number
+from deniable.engines.form import refuse_other_plan
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.law import Moments
 from deniable.plan.levels import find_tree
 from deniable.ranges import RangeEstimate
-from deniable.reports.reports import Tallies, refuse_other_plan
+from deniable.reports.reports import Tallies
 from deniable.results.estimates import MEAN, Estimates, Unreported, bins_of, explain_unknown, find_condition
 from deniable.results.respondents import correct_mean
 from deniable.results.smoothed import refuse_unordered

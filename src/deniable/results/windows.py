@@ -8,15 +8,17 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, final
 
 from deniable.engines import Counted, Request, TableForm, count_source, find_plan
 from deniable.engines.form import MissingColumn
+from deniable.engines.sources import refuse_several
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import Printed, format_count
 from deniable.frames import Show
 from deniable.plan.known_groups import add_groups
-from deniable.reports.reports import Tallies, add_refused
+from deniable.reports.reports import Tallies, add_refused, add_rounds
 from deniable.results.joined import join_estimates_of_plans
 from deniable.results.unbiased import estimate_tallies, weigh_estimates
 
@@ -40,12 +42,18 @@ Window = Hashable
 @final
 @dataclass(frozen=True)
 class Windows(Mapping[Window, Tallies], Printed):
-    """The tallies of each window of a table of reports."""
+    """The tallies of each window of a table of reports.
+
+    `windows[day]` has those of one plan in one round: the last plan, and of a day with reports of several
+    rounds the one with the most. `plan.estimate(windows)` joins all of them, and `records` counts them.
+    """
 
     by: tuple[str, ...]
     tallies: Mapping[Any, Tallies]
     before: tuple[Windows, ...] = ()
-    """Those of the plans that this one continues, where the table has their reports."""
+    """Those of the plans that this one continues, where the table has their reports; and of days with
+    reports of several rounds, those of all rounds but the one with the most.
+    """
 
     def __getitem__(self, window: Window) -> Tallies:
         return self.tallies[window]
@@ -69,8 +77,8 @@ class Windows(Mapping[Window, Tallies], Printed):
     def records(self) -> dict[Window, int]:
         """How many records each window has, of all plans."""
         n: Counter[Window] = Counter()
-        for each in (*self.before, self):
-            n.update({window: tallies.n for window, tallies in each.items()})
+        for of_plan in (*self.before, self):
+            n.update({window: tallies.n for window, tallies in of_plan.items()})
         return {window: n[window] for window in sorted(n, key=lambda window: order_window(_as_item(window)))}
 
     def __str__(self) -> str:
@@ -111,11 +119,16 @@ def tally_source(
     if by is not None and not keys:
         raise InvalidParameter('by names a column, such as by="day", or several')
     form = document.table_form
-    if by is not None and round_number is None and form.round_column not in keys and document.continues:
-        *before, last = _count_plans(document, source, table, keys, None, show, by_round=False)
-        if last.tallies and next(iter(last.values())).plan_id != document.id:
-            before, last = [*before, last], Windows(keys, {})
-        return replace(_name_windows(last), before=tuple(map(_name_windows, before)))
+    if by is None and round_number is None and form.rounds > 1 and document.most_reports == 1:
+        by_round = Request(form, (form.round_column,), None, show=show)
+        rounds = count_windows(document, by_round, source, table).values()
+        refuse_foreign_table(form, rounds, source, table)
+        return add_rounds(rounds) if rounds else _gather(document, {}, None)
+    if by is not None and round_number is None and form.round_column not in keys:
+        windows = join_rounds(document, keys, _count_plans(document, source, table, keys, None, show))
+        if windows.tallies and next(iter(windows.values())).plan_id != document.id:
+            windows = Windows(keys, {}, (*windows.before, replace(windows, before=())))
+        return windows
     tallies = count_windows(document, Request(form, keys, round_number, show=show), source, table)
     refuse_foreign_table(form, tallies.values(), source, table)
     if by is None:
@@ -133,6 +146,56 @@ def _name_windows(windows: Windows) -> Windows:
     )
 
 
+def join_rounds(document: PlanDocument, by: tuple[str, ...], of_plans: Sequence[Windows]) -> Windows:
+    """The windows of the last plan by these columns, from those of each plan, which may be by round too."""
+    others = {plan.id for plan in (*document.continues, document) if plan.most_reports == 1}
+    *before, last = (
+        _name_windows(part)
+        for windows in of_plans
+        for part in ([windows] if windows.by == by else _divide_rounds(by, windows, others))
+    )
+    return replace(last, before=tuple(part for part in before if part))
+
+
+def join_others(document: PlanDocument, rounds: Sequence[Tallies]) -> Sequence[Tallies]:
+    """Tallies of several rounds of a plan, as one where each device reports in one round only: then all
+    reports are those of other people.
+    """
+    return [add_rounds(rounds)] if rounds and document.most_reports == 1 else rounds
+
+
+def _divide_rounds(by: tuple[str, ...], windows: Windows, others: Collection[str]) -> list[Windows]:
+    """The windows of the rounds of each day, those of the round with the most reports last.
+
+    A report that waited on its device comes with those of the next round. In other windows than days, rounds
+    are those of the same people: more than one is refused. Rounds of `others`, plans with other people in
+    each, are added up.
+    """
+    rounds: dict[Hashable, list[Tallies]] = {}
+    for window, tallies in windows.items():
+        assert isinstance(window, tuple)
+        rounds.setdefault(window[:-1], []).append(tallies)
+    if {tallies.plan_id for tallies in windows.values()} <= {*others}:
+        return [Windows(by, {key: add_rounds(parts) for key, parts in rounds.items()})]
+    divided: list[dict[Hashable, Tallies]] = [{}]
+    for key, parts in rounds.items():
+        parts.sort(key=lambda tallies: tallies.n, reverse=True)
+        counted = [tallies for tallies in parts if tallies.n]
+        if len(counted) > 1 and find_day(key) is None:
+            refuse_several([tallies.round for tallies in counted if tallies.round is not None])
+        divided += [{} for _ in range(len(counted) - len(divided))]
+        for of_round, tallies in zip(divided, counted, strict=False):
+            of_round[key] = tallies
+        nobody = parts[len(counted) :]  # their rows were refused
+        divided[0][key] = reduce(add, nobody, divided[0][key]) if counted else reduce(add, nobody)
+    return [Windows(by, of_round) for of_round in reversed(divided)]
+
+
+def find_day(window: Window) -> date | None:
+    """The day of a window, which one of its columns may name; None of other windows."""
+    return next(filter(None, map(read_day, _as_item(window)[0])), None)
+
+
 def tally_chain(
     document: PlanDocument, source: object, table: str | None, by: str, number: int | None, show: Show | None
 ) -> list[Windows]:
@@ -140,7 +203,7 @@ def tally_chain(
 
     Rounds stay apart: those of a window are of other people, or late.
     """
-    return _count_plans(document, source, table, (by,), number, show, by_round=True)
+    return _count_plans(document, source, table, (by,), number, show)
 
 
 def _count_plans(
@@ -150,14 +213,13 @@ def _count_plans(
     by: tuple[str, ...],
     number: int | None,
     show: Show | None,
-    by_round: bool,
 ) -> list[Windows]:
-    """The tallies by window of each plan of a chain whose columns a table has."""
+    """The tallies by window of each plan of a chain whose columns a table has, and by round."""
     windows: list[Windows] = []
     missing: MissingColumn | None = None
     for plan in (document, *reversed(document.continues)) if number is None else (document,):
         form = plan.table_form
-        is_apart = by_round and form.rounds > 1 and number is None and form.round_column not in by
+        is_apart = form.rounds > 1 and number is None and form.round_column not in by
         keys = (*by, form.round_column) if is_apart else by
         try:
             counted = count_windows(plan, Request(form, keys, number, show=show), source, table)
@@ -167,7 +229,7 @@ def _count_plans(
         windows.insert(0, Windows(keys, counted))
     if missing is not None and not windows:
         raise missing
-    if not any(tallies.n for each in windows for tallies in each.values()):
+    if not any(tallies.n for of_plan in windows for tallies in of_plan.values()):
         refuse_foreign_table(document.table_form, windows[-1].tallies.values(), source, table)
     return windows
 
@@ -178,14 +240,14 @@ def join_refused(plan_id: str, windows: Sequence[Windows]) -> dict[str, int]:
     """
     refused: dict[str, int] = {}
     rows: dict[str, int] = {}
-    for each in windows:
-        for tallies in each.values():
-            own = {why: n for why, n in tallies.refused.items() if why != "plan"}
-            refused = add_refused(refused, own)
-            rows[tallies.plan_id] = rows.get(tallies.plan_id, 0) + tallies.n + sum(own.values())
-    of_last = [each for each in windows if any(part.plan_id == plan_id for part in each.values())]
+    for of_plan in windows:
+        for tallies in of_plan.values():
+            whys = {why: n for why, n in tallies.refused.items() if why != "plan"}
+            refused = add_refused(refused, whys)
+            rows[tallies.plan_id] = rows.get(tallies.plan_id, 0) + tallies.n + sum(whys.values())
+    of_last = [of_plan for of_plan in windows if any(part.plan_id == plan_id for part in of_plan.values())]
     others = sum(n for plan, n in rows.items() if plan != plan_id)
-    foreign = sum(each.refused.get("plan", 0) for each in of_last) - others
+    foreign = sum(of_plan.refused.get("plan", 0) for of_plan in of_last) - others
     return add_refused(refused, {"plan": foreign}) if foreign > 0 else refused
 
 
@@ -226,27 +288,32 @@ def estimate_windows(
         raise InvalidReport(f"estimates are made from tallies, {as_in}, got {type(windows).__name__}")
     documents = {plan.id: plan for plan in document.continues}
     results: dict[Window, list[Estimates]] = {}
-    for each in (*windows.before, windows):
-        for window, tallies in each.items():
+    for of_plan in (*windows.before, windows):
+        for window, tallies in of_plan.items():
             if tallies.n:
                 plan = documents.get(tallies.plan_id, document)
                 estimates_of_plan = estimate_tallies(plan, tallies, smooth, may_be_empty=True)
                 results.setdefault(window, []).append(estimates_of_plan)
     _refuse_empty(document, results)
     if sizes is not None:
-        if any(result.plan_id != document.id for of_plans in results.values() for result in of_plans):
+        if any(
+            len(of_plans) > 1 or of_plans[0].plan_id != document.id
+            for of_plans in results.values()
+            if of_plans
+        ):
             raise InvalidParameter(
-                "weights are for reports to one plan, and these windows have reports to plans that it "
-                "continues; leave weights out, or name a round"
+                "weights are for reports of one round to one plan, and these windows have others; leave "
+                "weights out, or name a round"
             )
         results = {
             window: [weigh_estimates(part, sizes) for part in parts] for window, parts in results.items()
         }
     estimates = {}
     for window in filter(results.get, windows.records):
-        # a device reports to one plan a day: in other windows, the same people may be in several plans
-        is_day = any(read_day(part) is not None for part in _as_item(window)[0])
-        estimates[window] = join_estimates_of_plans(results[window], "others" if is_day else "same")
+        # a device reports to one plan a day: in other windows, and in several rounds, people may be the same
+        of_plans = results[window]
+        is_apart = find_day(window) is not None and len({part.plan_id for part in of_plans}) == len(of_plans)
+        estimates[window] = join_estimates_of_plans(of_plans, "others" if is_apart else "same")
     return estimates
 
 
@@ -258,6 +325,11 @@ def _refuse_empty(document: PlanDocument, results: Mapping[Window, Sequence[Esti
             is_text = not any(part.listed for part in document.parts)  # and the reason says what finds it
             remedy = "" if is_text else "; leave the reports of this window out"
             raise InvalidParameter(f"{' '.join(name_values(window))}: {name!r}: {lack.why}{remedy}")
+
+
+def read_first_day(window: Window) -> date | None:
+    """The day of a window that is by days first; None where its first column has no day."""
+    return read_day(_as_item(window)[0][0])
 
 
 def read_day(window: Hashable) -> date | None:

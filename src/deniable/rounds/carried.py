@@ -4,7 +4,8 @@ A device keeps a root answer to each value: by the odds of the largest epsilon_f
 answers of the plan. Answers that are added may take it over. Where it is removed, the answer that it covers
 is the root again, or a new one is drawn: a removed answer says nothing of those that are left. A larger
 epsilon_forever looks at the truth again, and at all that was kept. What a plan with a smaller one reports is
-the root answer made worse.
+the root answer made worse. A kept bit is an answer of two values, by the odds of a clear bit where it is not
+true; bits of answers that are added are there from the start.
 
 So each plan keeps the law that it states, and all of them together lose what the largest one loses.
 Thresholds are whole, and the law is off by a few of 2^64 words: plans state `BIAS` for it.
@@ -15,6 +16,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -32,10 +34,13 @@ BIAS = 1
 """Billionths of a nat that a plan adds to each of its figures, for each attribute and each plan of its chain.
 
 A kept answer is as likely as stated but for a part of 2^19 / 2^64 for each plan before. Both likelihoods of a
-ratio are products of as many as there are rounds: at most 10,000 together, and 1,000 of a plan.
+ratio are products of as many as there are rounds: at most 10,000 together, and 1,000 of a plan. Bits are many
+more, and their chances have 128 binary digits.
 """
 _MOST = 1 << 16  # the odds of the kept value, and the number of values
 _LEAST = 128  # bits: a raised answer that is possible has at least this part of all chances
+_LATE = 1 << 20  # what is added to a value for the words of the last 64 digits of its bits
+_HALF = FULL >> 1
 
 
 class Step(NamedTuple):
@@ -74,17 +79,35 @@ class Covered(NamedTuple):
 
 def grow(first: Direct, k: int) -> Direct | None:
     """The first round of a longer list, at the same odds; None where its thresholds would be too coarse."""
-    return Direct(k, _find_keep(find_odds(first), k)) if is_fine(first) and k <= _MOST else None
+    odds = find_odds(first.k, first.keep)
+    return Direct(k, _find_keep(odds, k)) if is_fine(first) and k <= _MOST else None
 
 
-def is_fine(first: Direct) -> bool:
+def can_turn(before: Direct | Unary, after: Direct | Unary) -> bool:
+    """Whether what is kept by one first round can be made better or worse, so that the other one keeps it."""
+    firsts = before, after
+    if not all(map(is_fine, firsts)):
+        return False
+    if isinstance(before, Direct) and isinstance(after, Direct):
+        return True
+    ones = [(first.one, FULL - first.zero) for first in firsts if isinstance(first, Unary)]
+    return all(one == _HALF for one, _ in ones) or all(one == clear for one, clear in ones)
+
+
+def is_fine(first: Direct | Unary) -> bool:
     """Whether kept answers of a first round can become others: its thresholds are not too coarse."""
-    return find_odds(first) <= _MOST and first.k <= _MOST
+    k, keep = describe_first(first)
+    return find_odds(k, keep) <= _MOST and k <= _MOST
 
 
-def find_odds(first: Direct) -> Fraction:
+def describe_first(first: Direct | Unary) -> tuple[int, int]:
+    """The number of values of a first round and its threshold; of bits, those of one that is not true."""
+    return (2, FULL - first.zero) if isinstance(first, Unary) else (first.k, first.keep)
+
+
+def find_odds(k: int, keep: int) -> Fraction:
     """How much likelier the true value is than any other."""
-    return Fraction(first.keep * (first.k - 1), FULL - first.keep)
+    return Fraction(keep * (k - 1), FULL - keep)
 
 
 def _find_keep(odds: Fraction, k: int) -> int:
@@ -101,7 +124,7 @@ def list_steps(firsts: tuple[First, ...]) -> tuple[Step, ...]:
     """What becomes of root answers by these first rounds."""
     steps: list[Step] = []
     for k, keep, removed in firsts:
-        own = find_odds(Direct(k, keep))
+        own = find_odds(k, keep)
         before = steps[-1].odds if steps else own
         if keep == _find_keep(before, k):  # the odds of a longer list differ by rounding
             before = own
@@ -115,6 +138,8 @@ def keep_first(first: Direct | Unary, values: Integers, rows: Rows) -> Array:
     """The first answer that is kept for each value, with the words of the plans that have had the value."""
     if not rows.firsts:
         return first.encode(values, rows.columns(0, first.words).recall(values))
+    if isinstance(first, Unary):
+        return _keep_bits(first, values, rows)
     kept, steps = first.blank(len(values)), list_steps(rows.firsts)
     covered: list[tuple[Covered, ...]] = [()] * len(values)
     known = 0
@@ -150,6 +175,49 @@ def keep_first(first: Direct | Unary, values: Integers, rows: Rows) -> Array:
         return kept
     words = rows.columns(2, 4).recall(values, len(steps) - 1).array()
     return keep_or_other(kept.astype(np.uint64), words, step.k, step.stay).astype(kept.dtype)
+
+
+def _keep_bits(first: Unary, values: Integers, rows: Rows) -> Array:
+    """The bits that are kept for each value: root bits, redrawn by each plan with larger odds. Those of the
+    last plan are redrawn once more where its odds are smaller.
+    """
+    words, steps = rows.columns(0, first.words), list_steps(rows.firsts)
+    laws = [
+        replace(first, one=_HALF if first.one == _HALF else keep, zero=FULL - keep)
+        for _, keep, _ in rows.firsts
+    ]
+    root = laws[0]
+    kept = root.encode(values, words.recall(values))
+    for plan, step in enumerate(steps):
+        chances = None
+        if step.before < step.odds:
+            chances = raise_bits(root, laws[plan])
+            root = laws[plan]
+        elif plan == len(steps) - 1 and step.stay is not None:
+            chances = blur_bits(root, first)
+        if chances is not None:
+            halves = [words.recall(values + late, plan) for late in (0, _LATE)]
+            kept = first.redraw(values, kept, chances, halves)
+    return kept
+
+
+def raise_bits(root: Unary, target: Unary) -> tuple[Fraction, ...]:
+    """The chances that a root bit of larger odds is set: for a value that is not true and a bit that was
+    clear, or set; then for the true value. Made worse, it is the bit that was kept.
+    """
+    turn, stay = blur_bits(target, root)[:2]
+    return tuple(
+        Fraction(wanted * share, FULL * part)
+        for kept, wanted in ((root.zero, target.zero), (root.one, target.one))
+        for part, share in ((1 - Fraction(kept, FULL), turn), (Fraction(kept, FULL), stay))
+    )
+
+
+def blur_bits(root: Unary, target: Unary) -> tuple[Fraction, ...]:
+    """The chances that a bit that is made worse is set: where it was clear, or set, whatever is true."""
+    odds, worse = (find_odds(*describe_first(each)) for each in (root, target))
+    turn = find_move(odds, worse, 2)
+    return (turn, 1 - turn) * 2
 
 
 def _number_values(values: Integers, steps: Sequence[Step]) -> list[Integers]:

@@ -14,17 +14,22 @@ from deniable.series.series import Series
 
 def write_metrics(series: Series, alarms: Alarms, day: date) -> str:
     """The numbers of a day with their intervals, and whether each raised an alarm on it."""
-    return "\n".join([*_list_metrics(series, alarms.since(day), day), ""])
+    return "\n".join([*_list_metrics(series, alarms, day), ""])
 
 
 def _list_metrics(series: Series, alarms: Alarms, day: date) -> Iterator[str]:
-    t, plan = series.dates.index(day), series.document.id
-    alarmed = {(alarm.attribute, alarm.value) for alarm in alarms}
+    t, last = series.dates.index(day), series.document
+    plan = (*last.continues, last)[0].id  # it stays when a plan continues others, and so do lines of a graph
+    alarmed = {(alarm.attribute, alarm.value) for alarm in alarms.since(day).numbers}
     midnight = datetime.combine(day, time(), UTC).timestamp()
     yield from describe_metric(
         "deniable_day_timestamp_seconds", "gauge", "When the day begins that is shown."
     )
     yield f"deniable_day_timestamp_seconds{label_metric(plan=plan)} {midnight:.0f}"
+    yield from describe_metric(
+        "deniable_day_plan_info", "gauge", "The newest of the plans that continue the first one."
+    )
+    yield f"deniable_day_plan_info{label_metric(plan=plan, newest=last.id)} 1"
     yield from describe_metric("deniable_day_reports", "gauge", "Reports of the day.")
     yield f"deniable_day_reports{label_metric(plan=plan)} {series.reports[t]:.0f}"
     yield from describe_metric("deniable_day_burst", "gauge", "How many times the usual reports the day has.")

@@ -19,8 +19,10 @@ from deniable.estimate import Interval
 from deniable.estimate.intervals import clopper_pearson, reach_of
 from deniable.law import Law, Marginal
 from deniable.plan.attribute import Attribute, list_domains
-from deniable.plan.chain import asks_alike, explain_removed, list_breaks
-from deniable.results.estimates import MEAN, find_condition
+from deniable.plan.chain import asks_alike, list_unlike
+from deniable.reports.reports import add_rounds
+from deniable.results.estimates import MEAN, Estimates, find_condition
+from deniable.results.joined import join_estimates_of_plans
 from deniable.results.respondents import find_mean, has_mean
 from deniable.results.unbiased import estimate_tallies
 from deniable.series.spans import Mask
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from deniable.reports.reports import Tallies
     from deniable.rounds.differences import People
 
-DaysOfPlan = tuple["PlanDocument", Sequence["Tallies | None"]]
-"""A plan, and its tallies of each day; None on a day without reports to it."""
+DaysOfPlan = tuple["PlanDocument", Sequence[Sequence["Tallies"]]]
+"""A plan, and its tallies of each day: those of each round, and none on a day without reports to it."""
 ADDED = "it is an answer that was added"
 """Why one answer begins anew, and not its question."""
 _MOST_VALUES = 100  # of an attribute, of which each is followed
@@ -96,6 +98,10 @@ class Line:
     """The lines of the plans that the number is joined from; none where it is from one plan."""
     breaks: Mapping[int, str] = field(default_factory=dict)
     """The numbers of the days from which on a plan asks the question anew, and why."""
+    plan_id: str = ""
+    """The plan that the number is from; of several, the last one."""
+    joined: Mapping[int, Estimates] = field(default_factory=dict, repr=False)
+    """What days say on which people may have sent reports of several rounds, joined as such."""
 
     @property
     def parts(self) -> tuple[Line, ...]:
@@ -113,11 +119,15 @@ class Line:
         return self.kind == "value"
 
     def interval(self, level: float) -> Interval:
-        """Where the true number of each day is, with this confidence each.
+        """Where the true number of each day is, with this confidence each; of shares, within 0 and 1.
 
-        Plans of one day have other people, so that the reaches of their numbers add up in squares.
+        They reach as far as those of nobody and of everybody do, as all intervals that are shown. Plans of
+        one day have other people, so that the reaches of their numbers add up in squares. Rounds of one plan
+        may have the same.
         """
         ends = self._find_ends((1 - level) / 2)
+        for t, estimates in self.joined.items():
+            ends.low[t], ends.high[t] = _read_joined(estimates, self, level)[1:]
         if self.is_share:
             ends = Interval(*(np.where(self.n > 0, np.clip(end, 0.0, 1.0), np.nan) for end in ends))
         return ends
@@ -138,6 +148,7 @@ class Line:
             return Interval(self.numbers - reach, self.numbers + reach)
         p, q = self.chances.p, self.chances.q
         counts = np.rint(n * (q + (p - q) * np.nan_to_num(self.numbers)))
+        counts = np.clip(counts, np.floor(n * q), np.ceil(n * p))  # see Estimate.edge_ends
         low, high = clopper_pearson(counts, n.astype(np.int64), tail)
         return Interval((low - q) / (p - q), (high - q) / (p - q))
 
@@ -159,11 +170,15 @@ def read_lines(plans: Sequence[DaysOfPlan], people: People | None) -> tuple[list
     The plans before it are those that it continues, which count wherever they ask the same.
     """
     document, days = plans[-1]
-    lines, others = _read_all(document, days, people)
+    reports = sum(plan.most_reports for plan, _ in plans)
+    is_kept = reports > 1 if people is None else people != "others"
+    lines, others = _read_all(document, days, is_kept)
     if len(plans) > 1:
-        of_plans = [*(_read_all(*each, people)[0] for each in plans[:-1]), lines]
+        of_plans = [*(_read_all(*each, is_kept)[0] for each in plans[:-1]), lines]
         by_name = [{(line.attribute, line.value): line for line in of_plan} for of_plan in of_plans]
         lines = [_join_plans([plan for plan, _ in plans], by_name, line) for line in lines]
+    joiner = _DayJoiner(plans, people)
+    lines = [joiner.join_line(line) for line in lines]
     lines = _choose_rarer([line for line in lines if line.is_share or line.n.any()])
     followed = {line.attribute for line in lines}
     names = [attribute.name for attribute in document.attributes if not attribute.domain.is_level]
@@ -171,11 +186,84 @@ def read_lines(plans: Sequence[DaysOfPlan], people: People | None) -> tuple[list
     return lines, {name: others.get(name, "it has neither counts of values nor a mean") for name in names}
 
 
+def _may_repeat(document: PlanDocument, people: People | None) -> bool:
+    """Whether the same people may report in several rounds of a plan."""
+    return document.most_reports > 1 if people is None else people != "others"
+
+
+@final
+class _DayJoiner:
+    """Joins the reports of a day that are of several rounds of a plan, as estimates by day do.
+
+    A report that waited on its device comes with that of the next round, and both may be of one person.
+    """
+
+    def __init__(self, plans: Sequence[DaysOfPlan], people: People | None) -> None:
+        self._documents = {document.id: document for document, _ in plans}
+        self._days = {
+            document.id: days
+            if _may_repeat(document, people)
+            else [[add_rounds(rounds)] if rounds else [] for rounds in days]
+            for document, days in plans
+        }
+        several = (t for days in self._days.values() for t, rounds in enumerate(days) if len(rounds) > 1)
+        self._days_of_several = sorted(set(several))
+        self._estimates: dict[tuple[int, tuple[str, ...]], Estimates] = {}
+
+    def join_line(self, line: Line) -> Line:
+        """The line with the numbers of such days, and what they are from."""
+        numbers, n, squares, joined = line.numbers.copy(), line.n.copy(), line.squares.copy(), {}
+        for t in self._days_of_several:
+            plans = tuple(part.plan_id for part in line.parts if part.n[t] > 0)
+            if all(len(self._days[plan_id][t]) == 1 for plan_id in plans):
+                continue
+            estimates = self._join_day(t, plans)
+            if not _has_number(estimates, line):
+                continue
+            numbers[t], joined[t] = _read_joined(estimates, line, 0.95)[0], estimates
+            if not line.is_share:
+                squares[t] = find_mean(estimates, line.attribute).stderr ** 2 * n[t]
+        return replace(line, numbers=numbers, squares=squares, joined=joined) if joined else line
+
+    def _join_day(self, t: int, plans: tuple[str, ...]) -> Estimates:
+        if (t, plans) not in self._estimates:
+            results = [
+                estimate_tallies(self._documents[plan_id], tallies, False, may_be_empty=True)
+                for plan_id in plans
+                for tallies in self._days[plan_id][t]
+            ]
+            self._estimates[t, plans] = join_estimates_of_plans(results, "same")
+        return self._estimates[t, plans]
+
+
+def _has_number(estimates: Estimates, line: Line) -> bool:
+    """Whether joined estimates have the number of a line."""
+    if not line.is_share:
+        return line.attribute in estimates and has_mean(estimates, line.attribute)
+    estimate = estimates.shares.get(line.attribute)
+    return estimate is not None and line.value in map(str, estimate.labels or ())
+
+
+def _read_joined(estimates: Estimates, line: Line, level: float) -> tuple[float, float, float]:
+    """The number of a line from the joined estimates of a day, and the ends of its interval."""
+    if not line.is_share:
+        mean = find_mean(estimates, line.attribute, level)
+        return mean.value, mean.low, mean.high
+    estimate = estimates.shares[line.attribute]
+    value = list(map(str, estimate.labels or ())).index(line.value)
+    (low, high), edges = estimate.interval(level), estimate.edge_ends(level)
+    low, high = np.minimum(low, edges.low), np.maximum(high, edges.high)
+    return float(estimate.frequencies[value]), float(low[value]), float(high[value])
+
+
 def _read_all(
-    document: PlanDocument, days: Sequence[Tallies | None], people: People | None
+    document: PlanDocument, days_of_rounds: Sequence[Sequence[Tallies]], is_kept: bool
 ) -> tuple[list[Line], dict[str, str]]:
-    """The lines of all values and means of a plan, and why some attributes have none."""
-    is_kept = document.rounds is not None if people is None else people != "others"
+    """The lines of all values and means of a plan, and why some attributes have none.
+
+    `is_kept` says that people may report on several days, to this plan or to another one of its chain.
+    """
+    days = [add_rounds(rounds) if rounds else None for rounds in days_of_rounds]
     lines: list[Line] = []
     others: dict[str, str] = {}
     for j, attribute in enumerate(document.attributes):
@@ -190,7 +278,8 @@ def _read_all(
             others[name] = f"it has {document.size(attribute):,} values"
         else:
             lines += _read_values(document, j, attribute, days, is_kept)
-    return lines + _read_means(document, days, is_kept), others
+    lines += _read_means(document, days, is_kept)
+    return [replace(line, plan_id=document.id) for line in lines], others
 
 
 def _join_plans(
@@ -267,7 +356,8 @@ def _fill_nobody(lines: Mapping[tuple[str, str], Line], last: Line) -> Line | No
         return None
     chances = Chances(1.0, 0.0, None, last.chances.is_kept)
     zeros = np.where(others[0].n > 0, 0.0, np.nan)
-    return Line(last.attribute, last.value, "value", zeros, others[0].n, chances)
+    nobody = Line(last.attribute, last.value, "value", zeros, others[0].n, chances)
+    return replace(nobody, plan_id=others[0].plan_id)
 
 
 def _means_the_same(before: PlanDocument, after: PlanDocument, line: Line) -> bool:
@@ -281,10 +371,10 @@ def _means_the_same(before: PlanDocument, after: PlanDocument, line: Line) -> bo
 
 def _explain_break(before: PlanDocument, after: PlanDocument, name: str) -> str:
     """Why the later of two plans asks a question anew, or has fewer answers to it; empty where neither."""
-    whys = dict(zip(after.names, list_breaks(before, after), strict=True))
+    whys = dict(zip(after.names, list_unlike(before, after), strict=True))
     if name not in whys:
         return next(filter(None, (whys[level.name] for level in after.levels.get(name, ()))), "")
-    return whys[name] or explain_removed(before, after, after.names.index(name))
+    return whys[name]
 
 
 def _choose_rarer(lines: Sequence[Line]) -> list[Line]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, final
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PANELS, _COLUMNS = 24, 3
-_SIZE = 4.6, 2.2  # inches, of a panel
-_LEFT, _RIGHT, _BELOW, _BETWEEN = 0.7, 0.3, 0.4, 0.4  # inches around panels; a part of one between them
-_TICKS, _FEW_MONTHS = 5, 3
+_LARGE, _SMALL = (4.6, 2.2), (3.8, 1.8)  # inches, of a panel: in one row, and in several
+_LEFT, _RIGHT, _BELOW, _BETWEEN = 0.7, 0.3, 0.4, 0.25  # inches around panels; a part of one between them
+_TICKS, _STEPS, _FEW_MONTHS = 5, 3, 3  # on an axis of days, and of numbers
 _ROOM = 0.15  # of what is drawn, above and below it
 _WIDEST_BAND = 3.0  # times what the numbers span: of wider bands, only a part is seen
 
@@ -35,15 +36,17 @@ class Days:
 
 
 def plot_lines(title: str, days: Days, lines: Sequence[Line], alarms: Alarms, level: float) -> Figure:
-    """A panel for each line; of too many, those with alarms first."""
+    """A panel for each line; of too many, those with alarms, and then of every attribute equally many."""
     from deniable.plot.charts import panels
+    from deniable.plot.figure import GRID
 
     by_title: dict[str, list[Alarm]] = {line.title: [] for line in lines}
-    for alarm in alarms:
+    for alarm in alarms.numbers:
         by_title[f"{alarm.attribute}: {alarm.value}"].append(alarm)
-    chosen = sorted(lines, key=lambda line: not by_title[line.title])[:_PANELS]
+    chosen = choose_lines(lines, {title for title, alarms in by_title.items() if alarms}, _PANELS)
     which = "" if len(chosen) == len(lines) else f"; {len(chosen)} of {len(lines):,} series, alarms first"
     columns = min(_COLUMNS, len(chosen))
+    size = _LARGE if columns == len(chosen) else _SMALL
     figure = panels(
         {line.title: line for line in chosen},
         lambda axes, line: _draw(axes, days, line, by_title[line.title], level),
@@ -51,18 +54,42 @@ def plot_lines(title: str, days: Days, lines: Sequence[Line], alarms: Alarms, le
         f"alarm in {alarms.rule.days:,.0f} days{which}",
         columns=columns,
         most=_PANELS,
-        size=_SIZE,
+        size=size,
     )
+    ticks, labels = list_ticks(days.dates)
+    at = np.array(ticks, dtype="datetime64[D]")
+    for place, axes in enumerate(figure.axes[: len(chosen)]):  # a column of panels has the same days
+        if place + columns >= len(chosen):
+            axes.set_xticks(at, labels)
+        else:
+            axes.xaxis.set_visible(False)  # an axis without labels takes as long as one with them
+            axes.vlines(at, 0.0, 1.0, transform=axes.get_xaxis_transform(), zorder=0.5, **GRID)
     figure.set_layout_engine(None)  # to measure all ticks takes longer than to draw them
     wide, tall = figure.get_size_inches()
     figure.subplots_adjust(
         left=_LEFT / wide,
         right=1 - _RIGHT / wide,
         bottom=_BELOW / tall,
-        top=_SIZE[1] * -(-len(chosen) // columns) / tall,
+        top=size[1] * -(-len(chosen) // columns) / tall,
         hspace=_BETWEEN,
     )
     return figure
+
+
+def choose_lines(lines: Sequence[Line], alarmed: Set[str], most: int) -> list[Line]:
+    """As many lines as there is room for: those with these titles first, then a second of every attribute
+    only after a first.
+    """
+    shown = Counter(line.attribute for line in lines if line.title in alarmed)
+    ranks = []
+    for line in lines:
+        if line.title in alarmed:
+            ranks.append(0)
+        else:
+            shown[line.attribute] += 1
+            ranks.append(shown[line.attribute])
+    order = sorted(range(len(lines)), key=ranks.__getitem__)[:most]
+    return [lines[i] for i in sorted(order, key=lambda i: (ranks[i] > 0, i))]
 
 
 def _draw(axes: Axes, days: Days, line: Line, alarms: Sequence[Alarm], level: float) -> None:
@@ -76,7 +103,8 @@ def _draw(axes: Axes, days: Days, line: Line, alarms: Sequence[Alarm], level: fl
     dates = np.array(days.dates, dtype="datetime64[D]")
     look = {"color": BLUE, "linewidth": 1.1}
     draw_band(axes, (dates, np.where(quiet, numbers, np.nan), low, high), line.title, look)  # type: ignore[arg-type]  # matplotlib takes arrays
-    axes.plot(dates[~quiet], numbers[~quiet], linestyle="none", marker="x", color=NOISE, markersize=5)
+    if not quiet.all():
+        axes.plot(dates[~quiet], numbers[~quiet], linestyle="none", marker="x", color=NOISE, markersize=5)
     places = dict(zip(days.dates, numbers.tolist(), strict=True))
     for alarm in alarms:
         axes.axvline(np.datetime64(alarm.day), color=ESTIMATE, linewidth=0.8, linestyle="--")  # type: ignore[arg-type]
@@ -91,8 +119,7 @@ def _draw(axes: Axes, days: Days, line: Line, alarms: Sequence[Alarm], level: fl
         axes.yaxis.set_major_formatter(format_tick)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_label_coords(0.5, 0.0)  # there is no label; room for it would be looked for
-    ticks, labels = list_ticks(days.dates)
-    axes.set_xticks(np.array(ticks, dtype="datetime64[D]"), labels)
+    axes.locator_params(axis="y", nbins=_STEPS)
 
 
 def list_ticks(dates: Sequence[date]) -> tuple[list[date], list[str]]:

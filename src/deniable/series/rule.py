@@ -7,9 +7,9 @@ alike, for which sequential tests such as CUSUM raise a hundred times too many a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, final, overload
 
 import numpy as np
@@ -85,19 +85,37 @@ class Alarm(Printed):
     """From how many standard errors on there is an alarm."""
     burst: float | None = None
     """How many times the usual reports the day has, if these are too many."""
+    mirrored: tuple[Alarm, ...] = ()
+    """Alarms of other answers to the question, which went the other way meanwhile: the same change."""
 
     def __str__(self) -> str:
-        verb = "rose" if self.now > self.before else "fell"
-        over = "" if self.span == 1 else f" over {self.span} days"
-        ends = (self._format(end) for end in (self.before, self.now))
-        text = f"{self.day}: {self.attribute}: {self.value} {verb} from {' to '.join(ends)}{over}"
+        text = f"{self.day}: {self.attribute}: {self._describe()}"
+        for other in self.mirrored:
+            when = "" if other.day == self.day else f"on {other.day} "
+            text += f"; {when}{other._describe()}"
         if self.burst is not None:
             text += f"; the day has {self.burst:.1f} times the usual reports"
         return f"{text} ({abs(self.z):.1f} standard errors, alarm from {self.limit:.1f})"
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
-        return asdict(self) | {"day": str(self.day), "text": str(self)}
+        mirrored = [other.about() for other in self.mirrored]
+        return asdict(self) | {"day": str(self.day), "text": str(self), "mirrored": mirrored}
+
+    def mirrors(self, other: Alarm) -> bool:
+        """Whether this is the other side of an alarm that came before it, or on the same day: it goes the
+        other way, by at most twice what that one and those that mirror it leave open.
+        """
+        is_of_share = self.kind == other.kind == "value" and self.attribute == other.attribute
+        left = sum(each.now - each.before for each in (other, *other.mirrored))
+        ratio = (self.before - self.now) / left if left else 0.0
+        return is_of_share and 0 < ratio <= 2 and self.day - timedelta(days=self.span) < other.day
+
+    def _describe(self) -> str:
+        verb = "rose" if self.now > self.before else "fell"
+        over = "" if self.span == 1 else f" over {self.span} days"
+        ends = (self._format(end) for end in (self.before, self.now))
+        return f"{self.value} {verb} from {' to '.join(ends)}{over}"
 
     def _format(self, end: float) -> str:
         return format_digits(end, 4) if self.kind == "mean" else format_percent(min(max(end, 0.0), 1.0))
@@ -106,7 +124,10 @@ class Alarm(Printed):
 @final
 @dataclass(frozen=True)
 class Alarms(Sequence[Alarm], Printed):
-    """All alarms, by day, and the days with a burst of reports."""
+    """All alarms, by day, and the days with a burst of reports.
+
+    Where the answers to one question move, there is one alarm with those that mirror it.
+    """
 
     alarms: tuple[Alarm, ...]
     bursts: dict[date, float]
@@ -126,6 +147,11 @@ class Alarms(Sequence[Alarm], Printed):
 
     def __len__(self) -> int:
         return len(self.alarms)
+
+    @property
+    def numbers(self) -> list[Alarm]:
+        """An alarm for each number that moved: those that mirror others, too."""
+        return [number for alarm in self for number in (alarm, *alarm.mirrored)]
 
     def since(self, day: date) -> Alarms:
         """The alarms and bursts from a day on."""
@@ -151,6 +177,23 @@ class Alarms(Sequence[Alarm], Printed):
             for day, times in self.bursts.items()
         ]
         return "\n".join([head, *map(str, self), *bursts])
+
+
+def join_mirrored(alarms: Iterable[Alarm]) -> tuple[Alarm, ...]:
+    """One alarm for each change of the answers to a question: the rise of one is the fall of others.
+
+    Of one day the largest is the first. There are fewer alarms then, so the stated rate of false ones holds.
+    A change that a rise and falls before it balance already is an alarm of its own.
+    """
+    changes: list[Alarm] = []
+    for alarm in sorted(alarms, key=lambda alarm: (alarm.day, -abs(alarm.z))):
+        for i, change in enumerate(changes):
+            if alarm.mirrors(change):
+                changes[i] = replace(change, mirrored=(*change.mirrored, alarm))
+                break
+        else:
+            changes.append(alarm)
+    return tuple(changes)
 
 
 def find_bursts(n: Floats) -> Floats:

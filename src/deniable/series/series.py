@@ -17,14 +17,15 @@ from deniable.errors import FileMissing, InvalidParameter, InvalidReport, not_am
 from deniable.exact import number
 from deniable.formatting import Printed, format_count, shorten_names
 from deniable.frames import Backend, Show, frame_of_rows
+from deniable.frames.files import TALLIES, file_kind
 from deniable.plan.chain import list_last
 from deniable.plan.document import PlanDocument
 from deniable.plan.strict_json import InvalidPlan
 from deniable.reports.reports import Tallies
 from deniable.results.kept_tallies import KeptTallies
-from deniable.results.windows import Windows, join_refused, read_day, tally_chain
+from deniable.results.windows import Windows, join_refused, read_first_day, tally_chain
 from deniable.series.lines import ADDED, Line, read_lines
-from deniable.series.rule import BURST, Alarm, Alarms, Rule, find_alarms, find_bursts
+from deniable.series.rule import BURST, Alarm, Alarms, Rule, find_alarms, find_bursts, join_mirrored
 from deniable.series.spans import Days
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ class Series(Printed):
 
         The plan is a plan, or a file or a pattern of files: of plans that continue each other, the last one
         says all. `people` says who reports on several days: "others" is new people every day, "population"
-        the same people, "same" or not. A plan that asks once is taken to have others, one with rounds the
-        same. Days after `until` are left out.
+        the same people, "same" or not. A plan that asks each person once is taken to have others, one
+        that asks again the same. Days after `until` are left out.
         """
         document = _read_document(plan)
         if isinstance(reports, str | Path) and str(reports).endswith(".json"):
@@ -116,8 +117,9 @@ class Series(Printed):
         until: date | None = None,
     ) -> Series:
         """The series of tallies by day, of a plan and of those that it continues."""
-        of_plans = [windows] if isinstance(windows, Windows) else windows
-        by_plan = {next(iter(each.values())).plan_id: read_days(each, until) for each in of_plans if each}
+        whole = [windows] if isinstance(windows, Windows) else windows
+        of_plans = [part for each in whole for part in (*each.before, replace(each, before=()))]
+        by_plan = read_days(of_plans, until)
         every_day = [day for by_day in by_plan.values() for day in by_day]
         if not every_day:
             raise InvalidReport(f"there are no reports on any {of_plans[0].by[0]}")
@@ -130,11 +132,11 @@ class Series(Printed):
             )
         dates = tuple(first + timedelta(days=t) for t in range(length))
         plans = [
-            (plan, [by_plan.get(plan.id, {}).get(day) for day in dates])
+            (plan, [by_plan.get(plan.id, {}).get(day, []) for day in dates])
             for plan in (*document.continues, document)
         ]
         counted = [(plan, days) for plan, days in plans if plan.id in (document.id, *by_plan)]
-        reports = np.array([[day.n if day else 0 for day in days] for _, days in counted], dtype=np.float64)
+        reports = np.array([[sum(part.n for part in day) for day in days] for _, days in counted], np.float64)
         lines, left_out = read_lines(counted, people)
         breaks = {
             (t, line.title if why == ADDED else line.attribute): why
@@ -172,7 +174,7 @@ class Series(Printed):
             same_days = shared.setdefault(line.n.tobytes(), nothing)
             alarms += find_alarms(line, same_days, self.dates, self.bursts, rule, len(self.lines))
         left_out = {day: float(self.bursts[t]) for t, day in enumerate(self.dates) if not quiet[t]}
-        return Alarms(tuple(sorted(alarms, key=lambda alarm: alarm.day)), left_out, len(self.lines), rule)
+        return Alarms(join_mirrored(alarms), left_out, len(self.lines), rule)
 
     @cached_property
     def bursts(self) -> Floats:
@@ -228,7 +230,9 @@ def _read_document(plan: str | Path | _Documented) -> PlanDocument:
     if not isinstance(plan, str | Path):
         return plan.document
     names = sorted(glob.glob(str(plan), recursive=True)) or [str(plan)]
-    if not all(Path(name).is_file() for name in names):
+    if not Path(plan).is_file():  # tallies are often kept beside plans
+        names = [name for name in names if not (Path(name).is_file() and file_kind(Path(name)) == TALLIES)]
+    if not names or not all(Path(name).is_file() for name in names):
         raise FileMissing(f"there is no file {plan}; deniable plan makes one")
     last = list_last(list(map(_read_plan, names)))
     if len(last) > 1:
@@ -247,19 +251,32 @@ def _read_plan(name: str) -> PlanDocument:
         raise InvalidPlan(f"{name} is refused: {problem}", problem.reason) from None
 
 
-def read_days(windows: Windows, until: date | None = None) -> dict[date, Tallies]:
-    """The tallies of each day that has reports; days are in the first column that windows are by."""
-    by_day: dict[date, Tallies] = {}
-    for values, in_window in windows.items():
-        if not in_window.n:
-            continue
-        window = values[0] if isinstance(values, tuple) else values
-        day, tallies = read_day(window), replace(in_window, round=1)  # late reports are of others
-        if day is None:
-            raise InvalidReport(
-                f"{windows.by[0]!r} is a column of days, such as 2026-11-17, got {window!r}; write the day "
-                "into it, or name another column"
-            )
-        if until is None or day <= until:
-            by_day[day] = by_day[day] + tallies if day in by_day else tallies
-    return by_day
+def read_days(of_plans: Sequence[Windows], until: date | None = None) -> dict[str, dict[date, list[Tallies]]]:
+    """The tallies of each plan on each day that has reports: those of each round, the most reports last.
+
+    Days are in the first column that windows are by.
+    """
+    by_plan: dict[str, dict[date, list[Tallies]]] = {}
+    for windows in of_plans:
+        for window, in_window in windows.items():
+            days = by_plan.setdefault(in_window.plan_id, {})
+            if not in_window.n:
+                continue
+            day = read_first_day(window)
+            if day is None:
+                raise InvalidReport(
+                    f"{windows.by[0]!r} is a column of days, such as 2026-11-17, got {window!r}; write the "
+                    "day into it, or name another column"
+                )
+            if until is not None and day > until:
+                continue
+            rounds = days.setdefault(day, [])
+            known = next((i for i, tallies in enumerate(rounds) if tallies.round == in_window.round), None)
+            if known is None:
+                rounds.append(in_window)
+            else:
+                rounds[known] += in_window
+    for days in by_plan.values():
+        for rounds in days.values():
+            rounds.sort(key=lambda tallies: tallies.n)
+    return by_plan

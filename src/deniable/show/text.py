@@ -288,8 +288,8 @@ def _lines_without_shares(findings: Findings, unbiased: bool) -> list[str]:
         numbers = f"{middle:>13}" + "".join(f"{item:13.{digits}f}" for item in ends)
         whose = ", mean of these" if name in findings.respondents else _whose(findings, name)
         title = f"{name} ({count_reports(findings, name)}){whose}"
-        asked = quote_question(estimates.question_texts, name)
-        lines += ["", title, *asked, " " * 12 + names, " " * 12 + numbers]
+        question = quote_question(estimates.question_texts, name)
+        lines += ["", title, *question, " " * 12 + names, " " * 12 + numbers]
         moved = "" if noisy or unbiased else _note_moved_mean(findings, name).removeprefix(", ")
         lines += [f"{MEAN:>12} {moved}"] if moved else []
         lines += [f"{'noise':>12} {noise[name]}"] if name in noise and not unbiased else []

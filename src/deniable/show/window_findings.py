@@ -121,11 +121,22 @@ class WindowFindings(Printed):
         """How the plans are joined that windows have reports to, in words; empty of one plan."""
         all_estimates = [findings.estimates for findings in self.windows.values()]
         plans = {plan.plan_id for part in all_estimates for plan in (part.plans or (part,))}
+        text = self._name_rounds(all_estimates)
         if len(plans) < 2:
-            return ""
+            return text
         return (
             f" and {format_count(len(plans) - 1, 'plan')} that it continues; where a window has reports to "
-            "several plans, they are joined by the numbers of people"
+            f"several plans, they are joined by the numbers of people{text}"
+        )
+
+    def _name_rounds(self, all_estimates: Sequence[Estimates]) -> str:
+        """How many windows join several rounds of one plan, in words; empty where none does."""
+        several = sum(len({plan.plan_id for plan in part.plans}) < len(part.plans) for part in all_estimates)
+        if not several:
+            return ""
+        return (
+            f"; {format_count(several, 'window')} with reports of several rounds, which are joined as if the "
+            "same people were in each"
         )
 
     def _list_caveats(self, name: str) -> list[str]:

@@ -8,7 +8,7 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -126,9 +126,12 @@ class Collector:
 
     def tally(self, document: PlanDocument, number: int | None = None) -> Collected:
         """The tallies of a round, or of the only one with reports."""
-        tallies, answered = self.ask_of(
-            document, "tallies", number, lambda said: (Tallies.from_dict(said), said.get("round")), "tallies"
-        )
+
+        def read(said: dict[str, Any]) -> tuple[Tallies, object]:
+            said.pop("day", None)  # of tables of reports
+            return Tallies.from_dict(said), said.get("round")
+
+        tallies, answered = self.ask_of(document, "tallies", number, read, "tallies")
         if tallies.plan_id != document.id:
             raise DeniableError(f"the collector at {self.address} answered with the tallies of another plan")
         return Collected(answered if type(answered) is int else number, tallies)
@@ -184,7 +187,8 @@ def fetch_tallies(
     with closing(open_store(source, create=False)) as store:
         refuse_unknown(store, document)
         if number is None:
-            _refuse_several((stored.number for stored in store.rounds(document.id) if stored.counted), choose)
+            counted = [stored.number for stored in store.rounds(document.id) if stored.counted]
+            _refuse_several(document, counted, choose)
         return Collected(*store.tallied(document.id, number))
 
 
@@ -239,13 +243,17 @@ def unknown(store: Store, plan_id: str, plans: Iterable[str]) -> InvalidParamete
     )
 
 
-def _refuse_several(numbers: Iterable[int], choose: str) -> None:
+def _refuse_several(document: PlanDocument, numbers: Sequence[int], choose: str) -> None:
     """Refuse to choose among rounds."""
-    rounds = list(numbers)
-    if len(rounds) > 1:
+    if len(numbers) < 2:
+        return
+    rounds = format_members("round", numbers)
+    if document.most_reports == 1:
         raise InvalidParameter(
-            f"the same people answered in {format_members('round', rounds)}, which are not added up; {choose}"
+            f"other people answered in each of {rounds}, and a store is asked for one; {choose}. In Python, "
+            "plan.join adds up the results of rounds"
         )
+    raise InvalidParameter(f"the same people answered in {rounds}, which are not added up; {choose}")
 
 
 def _read_refusal(raw: bytes, otherwise: str) -> tuple[str, str]:

@@ -261,7 +261,8 @@ class Store:
         reported = {n: row for n, row in rows.items() if row[0]}
         if number is None and len(reported) > 1:
             numbers = ", ".join(map(str, reported))
-            raise InvalidParameter(f"the same people answered in rounds {numbers}; ask for one of them")
+            whose = "the same people" if known.document.most_reports > 1 else "other people each time"
+            raise InvalidParameter(f"{whose} answered in rounds {numbers}; ask for one of them")
         number, row = next(iter(reported.items()), (number, known.sums.zero()))
         return number, known.sums.tallies(row, number)
 

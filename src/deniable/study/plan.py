@@ -414,6 +414,13 @@ class Plan(Printed):
             return tally_source(self.document, reports, table, by, number, show)
         if table is not None or by is not None or number is not None:
             raise InvalidParameter("table, by and number are for tables of reports, and these are reports")
+        if isinstance(reports, Received):
+            continued = {plan.id for plan in self.document.continues}
+            tallies = tally_reports(
+                self.document, (block for block in reports if block.plan_id not in continued)
+            )
+            others = reports.n - tallies.n
+            return replace(tallies, refused={"plan": others}) if others else tallies
         sent, all_reports = peek_sent(reports)
         return tally_reports(self.document, all_reports if sent is None else gather_sent(self.document, sent))
 
@@ -422,6 +429,7 @@ class Plan(Printed):
     ) -> Received:
         """The reports in messages of your own gateway or queue, in blocks of at most `at_once`.
 
+        Those to plans that this one continues are read, too: each block is of one plan, its `plan_id`.
         A message has one report: its bytes, their hexadecimal digits, or its JSON. Messages are an iterable,
         or a file (its name, or open for reading bytes) with each message in a line, or after its length in 4
         bytes, as in a batch. One that a collector would refuse is counted by its reason, and given to `keep`
@@ -434,14 +442,15 @@ class Plan(Printed):
         >>> plan.tally(received).n, received.refused
         (1, {'malformed': 1, 'repeated': 1})
         """
-        return Received(self.document, block_messages(messages, at_once), keep, window)
+        return Received(self.document.plans_in_table, block_messages(messages, at_once), keep, window)
 
     def decode(self, frame: DataFrame, column: str = "value", beside: Sequence[str] = ()) -> DataFrame:
         """A dataframe of Spark, also a stream, with a row in the table form for each message of a column.
 
-        A message is bytes or text, as in `read_wire`. Columns `beside` it, such as the day, stay as they are.
-        A message that is refused is a row without numbers, whose column `refused` says why: `plan.tally`
-        counts it as refused. Workers need the package `deniable`.
+        Its column `plan` tells reports to this plan from those to the plans that it continues. A message is
+        bytes or text, as in `read_wire`. Columns `beside` it, such as the day, stay as they are. A message
+        that is refused is a row without numbers, whose column `refused` says why: `plan.tally` counts it as
+        refused. Workers need the package `deniable`.
         """
         from deniable.wire.columns import decode_frame
 
@@ -479,15 +488,19 @@ class Plan(Printed):
         """Start to count a stream of Spark, which `decode` made, into a file of tallies; Spark's query.
 
         Each batch is counted once, also where the program is killed and is started again with the same
-        `checkpoint`. The file is one of `deniable tally --keep`: `deniable estimate --from` reads it. A
-        report that comes again is left out if it comes `within` some time, by a column beside it:
+        `checkpoint`. The file is one of `deniable tally --keep`: `deniable estimate --from` reads it. It has
+        the tallies of the plans that this one continues, too. To go on with the stream of one of these plans,
+        stop it, and name its file and its checkpoint.
+
+        A report that comes again is left out if it comes `within` some time, by a column beside it:
         ("timestamp", "2 hours"). Spark keeps ids so long, and drops what comes later than that. With None,
         ids are compared in each batch alone. Other options say when batches begin, as Spark's `trigger` does.
         """
-        from deniable.results.streams import request_stream, tally_stream
+        from deniable.results.streams import StreamCount, tally_stream
 
-        request = request_stream(self.document, by, number)
-        return tally_stream(self.document, frame, Path(into), str(checkpoint), within, request, trigger)
+        keys = () if by is None else ((by,) if isinstance(by, str) else tuple(by))
+        count = StreamCount(self.document, Path(into), keys, number)
+        return tally_stream(count, frame, str(checkpoint), within, trigger)
 
     @overload
     def estimate(self, tallies: Tallies, smooth: bool = False) -> Result: ...
@@ -517,7 +530,8 @@ class Plan(Printed):
 
         Errors are those of people who may be the same in several plans, as over days; or of `others`, where
         each device reported to one of the plans, as on one day. Of a question that began anew, or lost
-        answers, there are only the shares since then.
+        answers, there are only the shares since then. Rounds of a plan are joined where each device answers
+        in one of them (turns=1): people are then others in each.
 
         >>> import deniable as dn
         >>> budgets = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 4}
@@ -628,7 +642,7 @@ class Plan(Printed):
 
         if any({of, by} == set(pair) for pair in list_tables(self.document)):
             return self.estimate(self.tally(reports)).cross(of, by, level)
-        records = records_of_round(reports, self.id, self.table_form.rounds)
+        records = records_of_round(reports, self.document)
         return cross_reports(self.document, records, of, by, level)
 
     def mle_cross(
@@ -674,13 +688,15 @@ class Plan(Printed):
 
         Columns that stand `beside` them, such as the day, are a table with a row for each report. They are
         written as they are, and no loss counts them: `plan.tally(path, by="day")` counts by them. Reports of
-        a plan with rounds must know their round, which is written in a column.
+        a plan with rounds must know their round, which is written in a column. So is the plan of each report
+        that `read_wire` gave, if this plan continues others.
         """
         from deniable.reports.extra_columns import align_blocks
 
         files.refuse_existing(Path(path), overwrite)
-        blocks = align_blocks(blocks_of(reports, self.id), beside)
-        return parquet.write_reports(Path(path), self.table_form, blocks)
+        plans = self.document.plans_in_table if isinstance(reports, Received) else (self.document,)
+        blocks = align_blocks(blocks_of(reports, *(plan.id for plan in plans)), beside)
+        return parquet.write_reports(Path(path), [plan.table_form for plan in plans], blocks)
 
     def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
         """Blocks of reports from a Parquet file, which must have been made for this plan.

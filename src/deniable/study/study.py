@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never, final, get_args
 from deniable.choose import (
     Budget,
     Considered,
+    DeviceLimit,
     Limited,
     Objective,
     Question,
@@ -39,6 +40,7 @@ from deniable.domain.parsed import as_question
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.explain.consent import complete_texts, generate_joint_consent
+from deniable.explain.device_limit import DEFAULT_CAP
 from deniable.explain.level_precision import anticipate_levels
 from deniable.explain.references import name_protocol
 from deniable.explain.turnout import count_answered, infer_answered, read_answered
@@ -336,7 +338,11 @@ class Study(Printed):
         self._refuse_divided("plans(people) makes both plans, and divide() gives the study of each")
         if continues is not None:
             followed: Plan = follow_study(self, continues.document).plan(people)
-            return replace(followed, document=follow_document(followed.document, continues.document))
+            document = follow_document(followed.document, continues.document)
+            if self.survey is not None and self.survey.consent is True and document.texts is not None:
+                asked = replace(document.texts, consent=True)  # to what all plans give away
+                document = replace(document, texts=complete_texts(asked, document))
+            return replace(followed, document=document)
         rows = _exclude_unasked(self._consider(people), self.ask)
         best = rows[0]
         if best.mechanism is None or best.why_not is not None:
@@ -469,13 +475,17 @@ class Study(Printed):
         ks, protocols, mechanism = self.inquiry.build_task()
         if self.repeated:
             first, forever = self.epsilon_first or 1.0, self.epsilon_forever or 2.0  # or nobody shares any
+            # turns are for devices that report by themselves, so that nobody raises their limit
+            limit = None if self.turns is None else DeviceLimit(DEFAULT_CAP, self.turns)
             if self.changes:
                 both = Budget(first, forever, self.turns or self.rounds or 1)
                 kind = BOTH if mechanism == "SPL" else mechanism
                 changing = self.inquiry.changing
-                rows = consider_mixed(ks, changing, both, people, self.objective, protocols, kind)
+                rows = consider_mixed(ks, changing, both, people, self.objective, protocols, kind, limit)
             else:
-                rows = consider_repeated(ks, first, forever, people, self.objective, protocols, mechanism)
+                rows = consider_repeated(
+                    ks, first, forever, people, self.objective, protocols, mechanism, limit
+                )
             return [row.with_presence(find_presence(self.rounds, self.turns)) for row in rows]
         budget = self.inquiry.budget
         return consider(ks, budget, people, self.objective, mechanism, protocols, self.per)

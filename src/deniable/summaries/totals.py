@@ -168,8 +168,8 @@ def split_variance(result: Estimate, points: Floats) -> tuple[float, float]:
         return variance, variance
     shares = simplex(result.frequencies)
     squares = law.pairs.squares(weights) - (float((law.q * weights).sum()) + law.gain * weights) ** 2
-    drawn = float(shares @ weights**2) - float(shares @ weights) ** 2
-    return float(shares @ squares) / law.gain**2 / result.n, max(drawn, 0.0) / result.n
+    by_draw = float(shares @ weights**2) - float(shares @ weights) ** 2
+    return float(shares @ squares) / law.gain**2 / result.n, max(by_draw, 0.0) / result.n
 
 
 def balance(shares: Floats) -> Floats:

@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.errors import FileMissing, InvalidReport
+from deniable.frames.files import PLAN, file_kind
+from deniable.plan.strict_json import MOST_BYTES
 from deniable.records.reports import cut_evenly
-from deniable.wire.binary import Report
+from deniable.wire.binary import VERSION, Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +30,12 @@ BLOCK = 1 << 16
 _CHUNK = 1 << 22  # bytes that are read at once
 _MOST = 1 << 21  # bytes of the longest report, as hexadecimal text
 _LENGTH = struct.Struct("<I")
+
+FRAMES = (
+    "give each report after its length in 4 bytes, little-endian, or in a line as hexadecimal digits or JSON "
+    "(no base64)"
+)
+"""How a file tells reports apart, for messages."""
 
 
 @final
@@ -67,6 +75,10 @@ class Messages:
         first = np.append(self.raw, np.uint8(0))[np.where(self.lengths > 0, self.starts, -1)]
         return np.asarray((first == ord("{")) | (first == ord("0")))
 
+    def pick(self, rows: Integers) -> Messages:
+        """Some of the messages, in this order."""
+        return Messages(self.raw, self.starts[rows], self.lengths[rows])
+
     def replace(self, others: dict[int, bytes]) -> Messages:
         """The messages with others in some places."""
         return Messages.of([others[i] if i in others else self[i] for i in range(len(self))])
@@ -94,6 +106,7 @@ def block_messages(source: object, at_once: int = BLOCK) -> Iterator[Messages]:
     if isinstance(source, str | Path):
         if not Path(source).exists():
             raise FileMissing(f"there is no file {source} of reports as clients send them")
+        _refuse_plan(Path(source))
         with Path(source).open("rb") as file:
             yield from cut_stream(file)
     elif hasattr(source, "read"):
@@ -107,6 +120,17 @@ def block_messages(source: object, at_once: int = BLOCK) -> Iterator[Messages]:
         pending = iter(source)
         while block := [to_message(message) for message in islice(pending, at_once)]:
             yield Messages.of(block)
+
+
+def _refuse_plan(file: Path) -> None:
+    """Refuse a plan where a file of reports is meant: its lines would be messages that nobody sent."""
+    if (
+        file.is_file() and file.stat().st_size <= MOST_BYTES and file_kind(file) == PLAN
+    ):  # a pipe is read once
+        raise InvalidReport(
+            f"{file} is a plan, and no file of reports; leave it out: one plan reads them, and the newest "
+            "one also reads reports to the plans that it continues"
+        )
 
 
 def to_message(message: object) -> bytes:
@@ -132,6 +156,11 @@ def cut_stream(file: BinaryIO | Any) -> Iterator[Messages]:
     if isinstance(rest, str):
         raise InvalidReport('open the file for reading bytes: open(path, "rb")')
     cut = _cut_lengths if rest[3:4] == b"\0" else _cut_lines
+    if cut is _cut_lines and rest[:1] == bytes([VERSION]):
+        raise InvalidReport(
+            "the file begins with the bytes of a report, and nothing says where they end: any byte may be a "
+            f"line's end; {FRAMES}"
+        )
     position = 0
     while rest:
         messages, end = cut(rest, position)

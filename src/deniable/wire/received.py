@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final, get_args
 
@@ -27,6 +27,7 @@ WINDOW = 500_000
 """Reports whose ids are remembered, at least."""
 _MALFORMED, _VERSION, _PLAN, _ROUND, _SIZE, _FORM = range(1, len(REASONS) + 1)
 _HEADER = 1 + PREFIX + 4 + 16
+_ROUND_BITS = 32
 
 Keep = Callable[[bytes, Reason], object]
 """What is done with a message that is refused, and why it is."""
@@ -41,12 +42,29 @@ class Decoded(NamedTuple):
     """The round that each message names, 0 where none can be read."""
     ids: Pseudonyms
     """The id of each message, where one can be read."""
-    records: Records
-    """What the sound reports say, in order."""
+    plans: Integers
+    """The plan of each message, by its number; 0 of a message that is of no plan."""
+    records: tuple[Records, ...]
+    """What the sound reports to each plan say, in order."""
 
 
-def decode(wire: Wire, messages: Messages) -> Decoded:
-    """Read messages, for the reasons of spec/wire.md and in their order."""
+def decode(wires: Sequence[Wire], messages: Messages) -> Decoded:
+    """Read messages to several plans, for the reasons of spec/wire.md and in their order."""
+    decoded = _decode_plan(wires[0], messages)
+    records = list(decoded.records)
+    for i, wire in enumerate(wires[1:], 1):
+        rest = np.flatnonzero(decoded.reasons == _PLAN)
+        more = _decode_plan(wire, messages.pick(rest))
+        is_own = more.reasons != _PLAN
+        own = rest[is_own]
+        decoded.reasons[own], decoded.plans[own] = more.reasons[is_own], i
+        decoded.rounds[own], decoded.ids[own] = more.rounds[is_own], more.ids[is_own]
+        records += more.records
+    return decoded._replace(records=tuple(records))
+
+
+def _decode_plan(wire: Wire, messages: Messages) -> Decoded:
+    """Read messages as reports to one plan."""
     n = len(messages)
     reasons, rounds = np.zeros(n, np.int8), np.zeros(n, np.int64)
     ids = np.zeros(n, PSEUDONYM)
@@ -76,7 +94,7 @@ def decode(wire: Wire, messages: Messages) -> Decoded:
     readable = np.flatnonzero(reasons == 0)
     reports, sound = wire.sound(messages.cut(readable, _HEADER))
     reasons[readable[~sound]] = _FORM
-    return Decoded(reasons, rounds, ids, reports.records)
+    return Decoded(reasons, rounds, ids, np.zeros(n, np.int64), (reports.records,))
 
 
 def read_report(wire: Wire, raw: bytes) -> Report:
@@ -97,31 +115,42 @@ def read_report(wire: Wire, raw: bytes) -> Report:
 @final
 @dataclass
 class Received(Iterable[Reports], Printed):
-    """The sound reports of a stream of messages, in blocks, each of one round; one pass reads the stream.
+    """The sound reports of a stream of messages, in blocks, each of one plan and round; one pass reads the
+    stream, and another one is refused.
 
     A report that comes again is left out where it is among the last `window` that were sound. Whatever is not
     counted is counted in `refused`, by its reason.
     """
 
-    document: PlanDocument
+    plans: tuple[PlanDocument, ...]
+    """The plan, and those that it continues, the newest first."""
     messages: Iterator[Messages] = field(repr=False)
     keep: Keep | None = None
     window: int | None = WINDOW
     n: int = 0
     """Reports that were read, without those that are refused."""
     refused: dict[str, int] = field(default_factory=dict)
+    _is_read: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.window is not None and self.window < 1:
             raise InvalidParameter(f"ids of at least 1 report are remembered, got window={self.window}")
 
     def __str__(self) -> str:
+        if not self._is_read:
+            return "messages that are not read yet"
         return ", ".join([format_count(self.n, "report"), *list_refused(self.refused)])
 
     def __iter__(self) -> Iterator[Reports]:
-        wire, known = Wire(self.document), KnownIds(self.window)
+        if self._is_read:
+            raise InvalidParameter(
+                "these messages were read already, and one pass reads them: write their reports to a file "
+                "and count that, or call read_wire again"
+            )
+        self._is_read = True
+        wires, known = list(map(Wire, self.plans)), KnownIds(self.window)
         for messages in self.messages:
-            decoded = decode(wire, messages)
+            decoded = decode(wires, messages)
             for i in np.flatnonzero(decoded.reasons).tolist():
                 reason = REASONS[decoded.reasons[i] - 1]
                 self._refuse(reason, 1)
@@ -129,17 +158,21 @@ class Received(Iterable[Reports], Printed):
                     self.keep(messages[i], reason)
             is_sound = decoded.reasons == 0
             rounds, ids = decoded.rounds[is_sound], decoded.ids[is_sound]
-            fresh = known.find_new(rounds, ids)
-            self._refuse(REPEATED, len(ids) - len(fresh))
-            for number in np.unique(rounds[fresh]).tolist():
-                rows = fresh[rounds[fresh] == number]
-                records = decoded.records if len(rows) == len(ids) else decoded.records.pick(rows)
-                self.n += len(rows)
-                people = ids[rows] if self.document.linked else None
-                yield Reports(self.document.id, records, number, people, ids[rows])
+            plans = decoded.plans[is_sound]
+            is_fresh = np.zeros(len(ids), dtype=bool)
+            is_fresh[known.find_new(rounds + (plans << _ROUND_BITS), ids)] = True
+            self._refuse(REPEATED, int((~is_fresh).sum()))
+            for i, plan in enumerate(self.plans):
+                own = np.flatnonzero(plans == i)
+                for number in np.unique(rounds[own[is_fresh[own]]]).tolist():
+                    rows = np.flatnonzero(is_fresh[own] & (rounds[own] == number))
+                    records = decoded.records[i] if len(rows) == len(own) else decoded.records[i].pick(rows)
+                    self.n += len(rows)
+                    names = ids[own[rows]]
+                    yield Reports(plan.id, records, number, names if plan.linked else None, names)
         if not self.n:  # so that a file of none has the same columns
-            nothing, ids = wire.sound([])[0], np.zeros(0, PSEUDONYM)
-            yield replace(nothing, round=1, people=ids if self.document.linked else None, ids=ids)
+            nothing, ids = wires[0].sound([])[0], np.zeros(0, PSEUDONYM)
+            yield replace(nothing, round=1, people=ids if self.plans[0].linked else None, ids=ids)
 
     def _refuse(self, reason: str, times: int) -> None:
         if times:

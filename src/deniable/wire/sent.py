@@ -48,4 +48,4 @@ def gather_sent(document: PlanDocument, reports: Iterable[object]) -> Iterator[R
     def refuse(raw: bytes, _: str) -> None:
         wire.reports([read_report(wire, raw).body])
 
-    return iter(Received(document, block_messages(reports), refuse, None))
+    return iter(Received((document,), block_messages(reports), refuse, None))

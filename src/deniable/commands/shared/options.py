@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, fields
 from datetime import tzinfo
 from decimal import Decimal, InvalidOperation
@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
+from deniable.errors import InvalidParameter
 from deniable.formatting import ungroup
 
 if TYPE_CHECKING:
@@ -136,6 +137,25 @@ people_expected = click.option(
     type=whole_from(1, 10**15),
     required=True,
     help="The number of people you expect to answer, such as 50000, 50,000 or 5e4.",
+)
+
+
+def _choose_continued(_context: object, _parameter: object, files: Sequence[Path]) -> Path | None:
+    """The file of --continues; refuses several, since the newest plan has all that are before it."""
+    if len(files) > 1:
+        raise InvalidParameter(
+            f"--continues takes one plan, got {', '.join(map(str, files))}; name the newest, which has those "
+            "that it continues"
+        )
+    return files[0] if files else None
+
+
+plan_continued = click.option(
+    "--continues",
+    type=FILE,
+    multiple=True,
+    callback=_choose_continued,
+    help="The plan of the same questions that devices have answered so far.",
 )
 
 

@@ -121,7 +121,7 @@ def read_study(path: Path) -> Study:
 
 def read_plan(path: Path) -> Plan:
     """The plan in a file, or what is there instead."""
-    from deniable.frames import file_kind
+    from deniable.frames.files import PLAN, file_kind
     from deniable.plan import InvalidPlan
     from deniable.study import Plan
 
@@ -134,7 +134,7 @@ def read_plan(path: Path) -> Plan:
             raise InvalidPlan(
                 f"{path.name} is a study, not a plan; make a plan of it with: {command}"
             ) from None
-        if kind != "a plan":
+        if kind != PLAN:
             raise InvalidPlan(
                 f"{path.name} is {kind or 'no JSON'}, not a plan; {_WHERE_PLANS_COME_FROM}"
             ) from None

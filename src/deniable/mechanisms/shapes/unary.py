@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -10,7 +11,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Integers
+from deniable.arrays import Array, Integers, list_blocks
 from deniable.errors import InvalidParameter
 from deniable.exact import power_up
 from deniable.law import Law
@@ -77,10 +78,54 @@ class Unary(bits.Packed, RoundShape):
 
     def encode_again(self, reports: Array, rows: Rows) -> Array:
         """Each bit that is set counts as true."""
+        unused = np.zeros((len(reports), 1), dtype=np.int64)
+        return self.encode(np.hstack([unused, self._gather(reports).view(np.int64)]), rows)
+
+    def redraw(
+        self, values: Integers, reports: Array, chances: Sequence[Fraction], rows: Sequence[Rows]
+    ) -> Array:
+        """Other bits in place of those of reports, by two rows of words for each.
+
+        A bit is set with one of four chances: that of a value that is not true and a bit that was clear, of
+        such a value and a bit that was set, and both for the true value. Coins fall as by `encode`, but have
+        128 binary digits: the second rows decide what is open after 64.
+        """
+        redrawn = np.empty_like(reports)
+        for block in list_blocks(len(reports), BLOCK // (2 * self.words)):
+            halves = [half.pick(block) for half in rows]
+            redrawn[block] = self._redraw(values[block], reports[block], chances, halves)
+        return redrawn
+
+    def _redraw(
+        self, values: Integers, reports: Array, chances: Sequence[Fraction], rows: Sequence[Rows]
+    ) -> Array:
+        truth, bits = self._truth(values), self._gather(reports)
+        masks = ~truth & ~bits, ~truth & bits, truth & ~bits, truth & bits
+        thresholds = [int(chance * FULL**2) for chance in chances]
+        undecided, result = ~np.zeros_like(bits), np.zeros_like(bits)
+        for half in (0, 1):
+            if not undecided.any():
+                break
+            words = rows[half].array().reshape(*bits.shape, 64)
+            for place, word in enumerate(np.moveaxis(words, 2, 0), 1):
+                digits = np.zeros_like(bits)
+                for mask, threshold in zip(masks, thresholds, strict=True):
+                    if threshold >> (128 - 64 * half - place) & 1:
+                        digits |= mask
+                result |= undecided & digits & ~word
+                undecided &= ~(digits ^ word)
+        return self._pack(result)
+
+    def _gather(self, reports: Array) -> WordArray:
+        """The bits of every 64 values."""
         padded = np.zeros((len(reports), 8 * self._groups), dtype=np.uint8)
         padded[:, : self.report_bytes] = reports
-        unused = np.zeros((len(reports), 1), dtype=np.int64)
-        return self.encode(np.hstack([unused, padded.view("<i8")]), rows)
+        return padded.view("<u8").astype(np.uint64, copy=False)
+
+    def _pack(self, gathered: WordArray) -> Array:
+        """Reports of the bits of every 64 values; those beyond the last value are left out."""
+        gathered[:, -1] &= np.uint64(FULL - 1 >> (64 * self._groups - self.k))
+        return gathered.astype("<u8").view(np.uint8)[:, : self.report_bytes]
 
     def ratio_given(self, set_ratio: Fraction, clear: Fraction, reports: int) -> Fraction:
         p, q = self.law.exact_p, self.law.exact_q
@@ -119,10 +164,7 @@ class Unary(bits.Packed, RoundShape):
         alike = np.bitwise_and.accumulate(~(digits ^ bits), axis=2)
         falls = digits & ~bits
         falls[:, :, 1:] &= alike[:, :, :-1]
-        result = np.bitwise_or.reduce(falls, axis=2)
-        last = np.uint64(FULL - 1 >> (64 * self._groups - self.k))
-        result[:, -1] &= last
-        reports[:] = result.astype("<u8").view(np.uint8)[:, : self.report_bytes]
+        reports[:] = self._pack(np.bitwise_or.reduce(falls, axis=2))
 
     @property
     def _usual_words(self) -> int:
