@@ -27,7 +27,6 @@ from tests.metric.test_mechanisms import (
     line,
     on_grid,
     ranges,
-    table_of,
 )
 
 import deniable as dn
@@ -37,6 +36,12 @@ from deniable_papers.mechanisms import Tabled, exponential, tabled, tight_constr
 
 POINTS = np.random.default_rng(5).random((9, 2)) * 10
 RANDOM = np.sqrt(((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
+
+
+def table_of(distance: Distance, k: int) -> list[list[float]]:
+    return [[distance(x, y) for x in range(k)] for y in range(k)]
+
+
 MAKERS: dict[str, tuple[Callable[[], Tabled], Distance, float]] = {
     "exponential on a line": (lambda: exponential(line, 1.0, 6), line, 1.0),
     "exponential with a floor": (lambda: exponential(line, 4.0, 12), line, 4.0),

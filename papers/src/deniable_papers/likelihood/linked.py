@@ -86,7 +86,7 @@ def mle_rounds_of_plan(plan: Plan, rounds: object, **options: Any) -> RecordLike
             "own shares: plan.mle(reports)"
         )
     records_of_rounds = [
-        Records.stack(list(records_of_round(reports, document.id, document.table_form.rounds)))
+        Records.stack(list(records_of_round(reports, document)))
         for reports in rounds
     ]
     if not records_of_rounds or not records_of_rounds[0].n:
