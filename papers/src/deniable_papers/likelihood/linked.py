@@ -85,10 +85,7 @@ def mle_rounds_of_plan(plan: Plan, rounds: object, **options: Any) -> RecordLike
             "with fakes it is not known which reports of linked rounds are real; each round has its "
             "own shares: plan.mle(reports)"
         )
-    records_of_rounds = [
-        Records.stack(list(records_of_round(reports, document)))
-        for reports in rounds
-    ]
+    records_of_rounds = [Records.stack(list(records_of_round(reports, document))) for reports in rounds]
     if not records_of_rounds or not records_of_rounds[0].n:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
     likelihoods: dict[str, Likelihood] = {}
