@@ -123,11 +123,15 @@ def test_tallies_beside_plans_are_no_plan(daily_lake: Path, tmp_path: Path) -> N
 def test_a_share_that_doubles_is_seen_on_its_axis(daily_lake: Path) -> None:
     series = dn.Series.read(PLAN, daily_lake / "tallies.json")
     figure = series.plot("crash")
+    wide, tall = figure.get_size_inches()
     [axes] = figure.axes
-    assert figure.get_size_inches()[0] > 5, "a panel alone is as large as ever"
-    bottom, top = axes.get_ylim()
-    assert bottom == 0.0
-    assert 0.3 < top < 0.6
+    steps = [text for text in axes.texts if text.get_text().endswith(" %")]
+    assert [text.get_text() for text in steps] == ["0 %", "20 %", "40 %"]
+    assert wide > 5, "a panel alone is large"
+    lowest, *_, highest = [text.get_position()[1] for text in steps]
+    assert 0.4 * tall < highest - lowest < 0.8 * tall, "its share spans the panel"
+    points = np.concatenate([np.column_stack(line.get_data()) for line in axes.lines])
+    assert (points[np.isfinite(points).all(axis=1)] <= (wide, tall)).all(), "all is inside"
     numbers = np.array([0.95, 0.96, 0.90])
     low, high = find_ends(numbers, numbers - 0.01, numbers + 0.01, is_share=True)
     assert 0.85 < low < 0.9

@@ -30,7 +30,8 @@ _MOST_BARS = 60  # of more, the largest are drawn
 _LARGEST = 40
 _COLORS = (TRUTH, "#e69f00", "#009e73", "#cc79a7", "#8c8c8c")
 _LINE, _LEFT, _WIDE = 0.19, 0.07, 4.2  # inches: a bar, a letter of its label, and the axes
-_LETTER = 0.078  # inches of a title
+LETTER = 0.078
+"""The inches of a letter of a title."""
 _LONGEST = 48  # letters of a label
 _KEY, _KEY_LINE = 0.55, 0.17  # inches: the patch and the gap beside a name of the legend, and its line
 
@@ -82,7 +83,7 @@ def plot_bars(
         title = f"{title}; the {_LARGEST} largest of {len(labels):,}"
     names = [_shorten(str(labels[i])) for i in indices.tolist()]
     left = 0.3 + _LEFT * max(map(len, names))
-    heading = fill_paragraph(title, round((left + _WIDE) / _LETTER))
+    heading = fill_paragraph(title, round((left + _WIDE) / LETTER))
     wide = left + _WIDE + 0.3
     keys = [_shorten(series.name) for series in bars] if len(bars) > 1 or line is not None else []
     keys += [] if line is None else [_shorten(line.name)]
@@ -195,7 +196,7 @@ def panels(
     wide = min(len(groups), columns)
     lines = -(-len(groups) // wide)
     width = 0.6 + size[0] * wide
-    heading = fill_paragraph(title, round(width / _LETTER))
+    heading = fill_paragraph(title, round(width / LETTER))
     above = (1.4 if legend_columns else 0.8) + 0.18 * heading.count("\n")
     with style():
         figure = Picture(figsize=(width, above + size[1] * lines), layout="constrained")
