@@ -42,6 +42,8 @@ def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
     counted = [line.split()[4] for line in shown.splitlines() if line.startswith("loss of all ")]
     assert [float(figure) for figure in counted] == pytest.approx([alone, together], abs=1e-7)
     assert verified["best_pick"] == pytest.approx(1 / (1 + math.exp(-together)))
+    attacked = " ".join(run("attack", "new.json").out.split())
+    assert "It continues 1 other plan, whose reports are not looked at here" in attacked
     refused = run("verify", "new.json", "--cap", f"{(alone + together) / 2}").err
     assert "with the plans that it continues, if answers change, more than the cap of" in refused
     refused = run("plan", "other.toml", "--people", "1000", "--continues", "old.json").err

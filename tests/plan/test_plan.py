@@ -880,6 +880,7 @@ bytes_cap = 100
         ("epsilon = 1.0", "epsilon = ", "not valid TOML"),
         ("epsilon = 1.0", "epsilon = -1.0", "epsilon must be a positive number, got -1.0"),
         ("epsilon = 1.0", "epsilon = 'one'", "epsilon must be a positive number"),
+        ("epsilon = 1.0", "turns = 2", r"'turns' belongs to \[repeat\]"),
         ("epsilon = 1.0", "epsilom = 1.0", "'epsilom' is not a key of the study .*did you mean 'epsilon'"),
         ("epsilon = 1.0", "", "needs an epsilon"),
         ('missing = "value"', 'missing = "ignore"', "'ignore' is not a policy"),

@@ -64,7 +64,8 @@ def examine(
     numbers = tuple(name for name, part in parts.items() if part.numeric)
     distanced = tuple(name for name, part in parts.items() if part.metric)
     rounds = plan.document.rounds and plan.document.most_reports
-    about = original.id, plan.document.title, collections, seed, rounds, known
+    continues = len(original.document.continues)
+    about = original.id, plan.document.title, collections, seed, rounds, continues, known
     notes: dict[str, Any] = {"numbers": numbers, "distanced": distanced, "left_out": left_out}
     notes["leveled"] = tuple(plan.document.levels)
     if people is None:

@@ -57,6 +57,8 @@ class Examination(Printed):
     """All that is simulated is drawn from it, in one run."""
     rounds: int | None
     """How often the plan asks, of plans that ask again; None for those that ask once."""
+    continues: int
+    """How many plans it continues, whose reports are not looked at."""
     ignorant: Success
     """An attacker who thinks that all answers are equally likely."""
     people: int | None = None
@@ -121,9 +123,20 @@ class Examination(Printed):
                 f"What an attacker learns from plan {self.plan[:12]}{title}",
                 fill_paragraph(about),
                 fill_paragraph(self._describe_rounds()),
+                *map(fill_paragraph, self._describe_continued()),
                 *map(fill_paragraph, name_left_out(self.left_out)),
             ]
         )
+
+    def _describe_continued(self) -> list[str]:
+        """Whose reports are left out of all figures."""
+        if not self.continues:
+            return []
+        others = format_count(self.continues, "other plan")
+        return [
+            f"It continues {others}, whose reports are not looked at here: deniable verify says what all of "
+            "them lose together."
+        ]
 
     def _describe_rounds(self) -> str:
         """How often the plan asks, and what then several collections are."""

@@ -102,6 +102,10 @@ def _split_sections(data: object) -> tuple[dict[str, Any], dict[str, dict[str, A
     options = _read_section(data, "a study")
     if "share" in options:
         raise InvalidParameter('the key share is called mechanism now: mechanism = "split"')
+    for section, keys in _SECTIONS.items():
+        for name in options:
+            if name not in _KEYS and name in (keys or ()):
+                raise InvalidParameter(f"{name!r} belongs to [{section}]; write it below that line")
     sections = {
         name: _read_section(options.pop(name, None if name == "attributes" else {}), name, keys)
         for name, keys in _SECTIONS.items()
