@@ -201,6 +201,14 @@ def test_an_invitation_is_exchanged_for_a_ticket(collector: str) -> None:
     assert "abc" not in str(ticket)
     with pytest.raises(Refused, match="signature"):
         client.exchange(collector, "abc")
+    Collector.received.clear()
+    with pytest.raises(InvalidParameter, match="send the ticket alone"):
+        client.send(collector, report, invitation="abc", ticket="text", wait=0)
+    with pytest.raises(InvalidParameter, match="a collector's address is like"):
+        client.exchange("notaurl", "abc")
+    with pytest.raises(InvalidParameter, match="a ticket is for plans with tickets, and this one has none"):
+        Client.open(PLAN, secret=bytes(32)).send(collector, report, ticket="text")
+    assert Collector.received == []
 
 
 def blinded_message(client: Client, key: str) -> bytes:

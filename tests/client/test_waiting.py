@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,10 +34,12 @@ from tests.running import run_in
 from tests.statistics import goodness_of_fit
 
 PLAN = Plan.of({"crashed": ["yes", "no"]}, l_grr(2, 1.0, 2.0), people=1000, title="Crashes", rounds=40)
+SINGLE = dn.Study({"crashed": ["yes", "no"]}, epsilon=1.0).plan(people=1000)
 ANSWERS = {"crashed": "yes"}
 ORDERS = 600
 """Deliveries of three reports: where one order in six is missing, chi-square is beyond 100."""
 Open = Callable[[Path], Any]
+REFUSED = dn.InvalidParameter, deniable_device.InvalidParameter
 
 
 def open_library(path: Path) -> Any:
@@ -154,15 +158,87 @@ def test_reports_that_leave_apart_do_not_tell_by_order_or_time_when_they_were_ma
 def test_what_cannot_wait_is_refused_and_a_refusal_loses_nothing(open_client: Open, tmp_path: Path) -> None:
     client = open_client(tmp_path / "ledger.json")
     other = open_client(tmp_path / "other.json")
-    with pytest.raises(Exception, match="only a report that was made with this ledger can wait in it"):
+    foreign = "only a report that was made with this ledger can wait in it"
+    with pytest.raises(Exception, match=foreign):
         client.postpone(other.report(ANSWERS, 5))
     postpone(client, 5)
+    with pytest.raises(Exception, match=foreign):  # though a report of this round can
+        client.postpone(other.report(ANSWERS, 5))
     elsewhere = Plan.of({"crashed": ["yes", "no"]}, l_grr(2, 1.0, 2.0), people=7, rounds=2)
     (tmp_path / "collector").mkdir()
     refused = pytest.raises((NotSent, deniable_device.NotSent), match="plan")
     with collecting(tmp_path / "collector", [elsewhere]) as running, refused:
         client.send_waiting(running.url, wait=0)
     assert client.send_waiting(running.url, wait=0, attempts=1).waiting == 1
+
+
+@pytest.mark.parametrize(
+    "forgetful",
+    [
+        dn.Client(SINGLE, secret=bytes(32)),
+        dn.Client(SINGLE, fresh=True),
+        deniable_device.Client.open(SINGLE.to_json(), secret=bytes(32)),
+    ],
+)
+def test_no_report_waits_where_a_restart_would_lose_it(forgetful: Any) -> None:
+    missing = pytest.raises(
+        REFUSED, match=r"reports wait in a ledger, and this client has none.*make it with"
+    )
+    with missing:
+        forgetful.postpone(forgetful.report(ANSWERS))
+    with missing:
+        forgetful.send_waiting("http://127.0.0.1:9", wait=0)
+
+
+WRONG: dict[str, tuple[str, list[object]]] = {
+    "url": (
+        "a collector's address is like http://localhost:8000 or https://example.org, got",
+        [
+            None,
+            "",
+            "notaurl",
+            "ftp://x.org",
+            "http://x.org/#plan=1",
+            "http://a@x.org",
+            "http://",
+            "http://a b",
+            "http://x.org/\u00e4",
+            f"http://{'a' * 64}",
+        ],
+    ),
+    "wait": ("wait is a number of seconds from 0 on, got", [-1, "1", True, float("nan"), float("inf")]),
+    "most": ("most must be an integer of at least 1, got", [0, -1, 1.5, "1", True]),
+    "attempts": ("attempts must be an integer of at least 1, got", [0, -1, 1.5, "1", True, None]),
+    "timeout": ("timeout is a number of seconds above 0, got", [0, -1, "1", True, float("inf")]),
+}
+
+
+@clients
+def test_what_cannot_be_sent_is_refused_before_anything_leaves(
+    open_client: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alike in both clients, whether or not a report waits."""
+    client = open_client(tmp_path / "ledger.json")
+    network = connect(monkeypatch, counted)
+    calls = {client.send: {"url", "attempts", "timeout"}, client.send_waiting: set(WRONG)}
+    for waits in (False, True):
+        if waits:
+            postpone(client, 1, 2)
+        for call, names in calls.items():
+            first = {"report": client.report(ANSWERS, 1)} if call == client.send else {"wait": 0}
+            for name in names & set(inspect.signature(call).parameters):
+                sentence, values = WRONG[name]
+                for value in values:
+                    with pytest.raises(REFUSED, match=re.escape(f"{sentence} {value!r}")):
+                        call(**{"url": "http://127.0.0.1:9", **first, name: value})
+    with pytest.raises(REFUSED, match="wait is for plans with tickets, and this one has none"):
+        client.send("http://127.0.0.1:9", client.report(ANSWERS, 1), wait=0)
+    for value in ("x", None, client.report(ANSWERS, 1).to_bytes()):
+        sentence = rf"what is sent is a report, client.report\(answers\), got {type(value).__name__}"
+        for give in (client.postpone, lambda report: client.send("http://127.0.0.1:9", report)):
+            with pytest.raises(REFUSED, match=sentence):
+                give(value)
+    assert network.requests == []
 
 
 @final

@@ -148,6 +148,7 @@ class Client:
 
         if self.plan.ticket_key is None:
             raise InvalidParameter("this plan takes invitations, and no tickets")
+        sending.check_delivery(url, attempts)
         hidden = tickets.blinding(int(self.plan.ticket_key, 16), self.plan.id, self.secret, invitation)
         address = f"{url.rstrip('/')}/plans/{self.plan.id}/signatures"
         return hidden.ticket(
@@ -172,10 +173,24 @@ class Client:
         seconds; unless that is given, a random time from 1 to 10 minutes."""
         from deniable_device import sending
 
-        if invitation is not None and self.plan.ticket_key is not None:
+        check_report(report)
+        sending.check_delivery(url, attempts, wait)
+        if self.plan.ticket_key is None and wait is not None:
+            raise InvalidParameter("wait is for plans with tickets, and this one has none")
+        if invitation is not None and self.plan.ticket_key is not None and ticket is None:
             ticket, invitation = self.exchange(url, invitation, attempts=attempts), None
             sending.pause(wait)
-        return self.post(url, report.to_bytes(), report.round, token_of(invitation, ticket), attempts)
+        return self.post(url, report.to_bytes(), report.round, self.token(invitation, ticket), attempts)
+
+    def token(self, invitation: str | None, ticket: str | None) -> str:
+        """What lets a report in, as a header says it; empty where there is nothing."""
+        if ticket is not None and invitation is not None:
+            raise InvalidParameter("a ticket was exchanged for its invitation; send the ticket alone")
+        if self.plan.ticket_key is None and ticket is not None:
+            raise InvalidParameter("a ticket is for plans with tickets, and this one has none")
+        if ticket is not None:
+            return f"Ticket {ticket}"
+        return "" if invitation is None else f"Invitation {invitation}"
 
     def post(self, url: str, report: bytes, round: int, token: str, attempts: int) -> str:
         """Posts the report of a round, which waits no more once it has arrived."""
@@ -210,14 +225,23 @@ class Client:
         """Lets a report wait in the ledger until `send_waiting` sends it, on a device that may be offline. At
         most 32 reports wait, for at most 30 days; what is dropped is lost. A report waits with its
         invitation, or with a ticket that was exchanged for it while there was a network."""
-        if self.ledger is None:
-            raise InvalidParameter("reports wait in a ledger")
+        ledger = self.ledger_for_waiting()
+        check_report(report)
         if self.plan.ticket_key is not None and ticket is None:
             raise InvalidParameter(
                 "this plan takes tickets, so that a report waits with one: exchange its invitation while "
                 "there is a network, client.postpone(report, ticket=client.exchange(url, invitation))"
             )
-        self.ledger.postpone(self.plan, report.round, token_of(invitation, ticket))
+        ledger.postpone(self.plan, report.round, report.to_bytes(), self.token(invitation, ticket))
+
+    def ledger_for_waiting(self) -> Ledger:
+        """The ledger, without which reports that wait would be lost when the program ends."""
+        if self.ledger is None:
+            raise InvalidParameter(
+                "reports wait in a ledger, and this client has none, so that they would be lost when the "
+                'program ends; make it with one, Client.open(plan_text, ledger=Ledger("ledger.json"))'
+            )
+        return self.ledger
 
     def send_waiting(
         self,
@@ -238,10 +262,12 @@ class Client:
         sent."""
         from deniable_device import sending
 
-        if self.ledger is None:
-            raise InvalidParameter("reports wait in a ledger")
-        before = self.ledger.lost(self.plan)
-        waiting = self.ledger.list_waiting(self.plan)
+        ledger = self.ledger_for_waiting()
+        sending.check_delivery(url, attempts, wait)
+        if most is not None:
+            sending.check_count("most", most)
+        before = ledger.lost(self.plan)
+        waiting = ledger.list_waiting(self.plan)
         count = len(waiting) if most is None else min(len(waiting), most)
         chosen = secrets.SystemRandom().sample(waiting, count)
         together = [] if apart else [each for each in chosen if not each.token]
@@ -250,7 +276,7 @@ class Client:
             if len(together) > 1:
                 sending.pause(wait)
                 arrived = self.post_together(url, together, attempts)
-            still = self.ledger.list_waiting(self.plan)
+            still = ledger.list_waiting(self.plan)
             for each in [each for each in chosen if each in still]:
                 sending.pause(wait)
                 try:
@@ -260,19 +286,20 @@ class Client:
                     if problem.status in sending.AGAIN:
                         raise
                     if problem.reason == "closed":
-                        self.ledger.settle(self.plan, {each.round: "closed"})
+                        ledger.settle(self.plan, {each.round: "closed"})
                     else:
                         refused = problem
         except NotSent:  # nobody answers, so that everything else waits on
             pass
         if refused is not None:
             raise refused
-        lost = [each for each in self.ledger.lost(self.plan) if each not in before]
-        return Delivery(arrived, len(self.ledger.list_waiting(self.plan)), lost)
+        lost = [each for each in ledger.lost(self.plan) if each not in before]
+        return Delivery(arrived, len(ledger.list_waiting(self.plan)), lost)
 
 
-def token_of(invitation: str | None, ticket: str | None) -> str:
-    """What lets a report in, as a header says it; empty where there is nothing."""
-    if ticket is not None:
-        return f"Ticket {ticket}"
-    return "" if invitation is None else f"Invitation {invitation}"
+def check_report(report: object) -> None:
+    """Checks that a report is what `client.report` gives."""
+    if not isinstance(report, Report):
+        raise InvalidParameter(
+            f"what is sent is a report, client.report(answers), got {type(report).__name__}"
+        )

@@ -216,11 +216,14 @@ class Ledger:
         self.plans[plan.id] = entry
         self.save()
 
-    def postpone(self, plan: Plan, round: int, token: str = "") -> None:
+    def postpone(self, plan: Plan, round: int, report: bytes, token: str = "") -> None:
         """Lets the report of a round wait to be sent, with what lets it in and no other report."""
         with self.locked():
-            if self.sent(plan, round) is None:
-                raise InvalidParameter("only a report that was made with this ledger can wait in it")
+            if self.sent(plan, round) != report:
+                raise InvalidParameter(
+                    "only a report that was made with this ledger can wait in it, of a round the newest; "
+                    "make it with Client.open(plan_text, ledger=ledger).report(answers)"
+                )
             entry = self.plans[plan.id]
             if token and token in [each for other, each in entry.tokens.items() if other != round]:
                 raise InvalidParameter("another report has this ticket or invitation, which lets in one")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import secrets
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Sequence
 from typing import Callable, NamedTuple, TypeVar
 
 from deniable_device.document import Json
-from deniable_device.errors import NotSent
+from deniable_device.errors import InvalidParameter, NotSent
 
 AGAIN = (0, 408, 425, 429, 500, 502, 503, 504)
 LONGEST_WAIT = 60.0
@@ -38,6 +40,38 @@ class Stay(urllib.request.HTTPRedirectHandler):
 
 
 OPENER = urllib.request.build_opener(Stay)
+
+
+def check_delivery(url: object, attempts: object, wait: object = None) -> None:
+    """Checks to which collector a message goes, how often it is tried, and how long a pause before it is."""
+    if not is_address(url):
+        raise InvalidParameter(
+            f"a collector's address is like http://localhost:8000 or https://example.org, got {url!r}"
+        )
+    check_count("attempts", attempts)
+    if wait is None:
+        return
+    if isinstance(wait, bool) or not isinstance(wait, (int, float)) or not 0 <= wait < math.inf:
+        raise InvalidParameter(f"wait is a number of seconds from 0 on, got {wait!r}")
+
+
+def check_count(name: str, number: object) -> None:
+    """Checks a number of attempts or of reports."""
+    if type(number) is not int or number < 1:
+        raise InvalidParameter(f"{name} must be an integer of at least 1, got {number!r}")
+
+
+def is_address(url: object) -> bool:
+    """Whether this is an address that can be asked: of a host that has a name, by a path in plain letters."""
+    if not isinstance(url, str) or not url.isprintable() or set(" ?#@") & {*url}:
+        return False
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host = (parts.hostname or "").encode("idna")
+        is_http = parts.scheme in ("http", "https")
+        return is_http and bool(host) and parts.port != 0 and parts.path.isascii()
+    except ValueError:
+        return False
 
 
 def post(address: str, body: bytes, authorization: str) -> Answer:

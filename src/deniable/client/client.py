@@ -22,8 +22,8 @@ from deniable.client.delivery import (
     NotSent,
     Receipt,
     Response,
+    check_delivery,
     deliver,
-    is_address,
     read_outcomes,
     read_reply,
 )
@@ -88,6 +88,7 @@ class Client:
         if secret is not None:
             device(secret)  # refuses one that is too short
         self._ledger = Ledger(secret=secret) if ledger is None else ledger
+        self._has_ledger = ledger is not None
         if plan_cap is not None:
             self._ledger.cap = plan_cap  # of a ledger that nobody else has
         self._cap = None if cap is None else checked_cap(cap)
@@ -281,7 +282,7 @@ class Client:
                 "a ticket comes from the device's secret, and with fresh=True it is lost when the program "
                 "ends; give the client a secret or a ledger"
             )
-        _check_address(url)
+        check_delivery(url, attempts, timeout)
         invitation = _read_invitation(invitation, self.plan.id)
         blinding = Blinding.of(key, self.plan.id, self._ledger.secret, invitation)
         address = f"{url.rstrip('/')}/plans/{self.plan.id}/signatures"
@@ -312,16 +313,13 @@ class Client:
         (`deniable.client`) says until when, and `wait=0` leaves it out. A program that is ended meanwhile
         loses nothing. A ticket from `exchange`, or its text, is sent at once.
         """
-        if not isinstance(report, Report):
-            raise InvalidParameter(
-                f"what is sent is a report, client.report(answers), got {type(report).__name__}"
-            )
-        _check_address(url)
+        _check_report(report)
+        check_delivery(url, attempts, timeout)
         if self.plan.ticket_key is None and wait is not None:
             raise InvalidParameter("wait is for plans with tickets, and this one has none")
+        pause = _choose_pause(wait)
         if self.plan.ticket_key is not None and invitation is not None and ticket is None:
             invitation = _read_invitation(invitation, self.plan.id)
-            pause = _choose_pause(wait)
             ticket, invitation = self.exchange(url, invitation, attempts, timeout), None
             _sleep(pause)
         return self._post(url, report.to_bytes(), self._write_token(invitation, ticket), attempts, timeout)
@@ -379,6 +377,8 @@ class Client:
         At most 32 reports wait, for at most 30 days. What is dropped is lost: `ledger.lost` says so. A report
         waits with its invitation, or with a ticket that was exchanged for it while there was a network.
         """
+        self._require_ledger()
+        _check_report(report)
         if self.plan.ticket_key is not None and ticket is None:
             raise InvalidParameter(
                 "this plan takes tickets, so that a report waits with one: exchange its invitation while "
@@ -386,6 +386,14 @@ class Client:
                 "ticket is good in every round"
             )
         self._ledger.postpone(report.to_bytes(), self._write_token(invitation, ticket))
+
+    def _require_ledger(self) -> None:
+        """Refuse to let reports wait where they would be lost when the program ends, and nobody told."""
+        if not self._has_ledger:
+            raise InvalidParameter(
+                "reports wait in a ledger, and this client has none, so that they would be lost when the "
+                'program ends; make it with one, Client(plan, ledger=Ledger("ledger.json"))'
+            )
 
     def send_waiting(
         self,
@@ -406,11 +414,13 @@ class Client:
         collector has closed is lost. One that it refuses otherwise waits on, and the refusal is raised once
         all others were sent.
         """
-        _check_address(url)
+        self._require_ledger()
+        check_delivery(url, attempts, timeout)
+        _choose_pause(wait)  # what is wrong is refused now, whether or not a report waits
+        most = None if most is None else whole_number("most", most, 1)
         before = self._ledger.lost
-        _choose_pause(wait)  # one that is wrong is refused now
         waiting = self._ledger.list_waiting(self.plan.id)
-        count = len(waiting) if most is None else min(len(waiting), whole_number("most", most, 1))
+        count = len(waiting) if most is None else min(len(waiting), most)
         chosen = secrets.SystemRandom().sample(waiting, count)
         together = [] if apart else [entry.report for entry in chosen if not entry.token]
         arrived, refusal = 0, None
@@ -482,10 +492,10 @@ def _read_ticket(ticket: Ticket | str) -> Ticket:
     return ticket
 
 
-def _check_address(url: str) -> None:
-    if not is_address(url):
+def _check_report(report: object) -> None:
+    if not isinstance(report, Report):
         raise InvalidParameter(
-            f"a collector's address is like http://localhost:8000 or https://example.org, got {url!r}"
+            f"what is sent is a report, client.report(answers), got {type(report).__name__}"
         )
 
 

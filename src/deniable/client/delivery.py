@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.exact import whole_number
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
@@ -93,13 +95,28 @@ def deliver(
     raise NotSent(text, status, said.reason)
 
 
-def is_address(url: object) -> bool:
-    """Whether this is an address that can be asked."""
+def check_delivery(url: object, attempts: object, timeout: object) -> None:
+    """Check to which collector a message goes, how often it is tried, and for how many seconds each time."""
+    if not _is_address(url):
+        raise InvalidParameter(
+            f"a collector's address is like http://localhost:8000 or https://example.org, got {url!r}"
+        )
+    whole_number("attempts", attempts, 1)
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
+        raise InvalidParameter(f"timeout is a number of seconds above 0, got {timeout!r}")
+
+
+def _is_address(url: object) -> bool:
+    """Whether this is an address that can be asked: of a host that has a name, by a path in plain letters."""
     from urllib.parse import urlsplit
 
+    if not isinstance(url, str) or not url.isprintable() or set(" ?#@") & {*url}:
+        return False
     try:
-        parts = urlsplit(str(url))
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna")
+        is_http = parts.scheme in ("http", "https")
+        return is_http and bool(host) and parts.port != 0 and parts.path.isascii()
     except ValueError:
         return False
 
