@@ -166,3 +166,41 @@ it("wait with an invitation or a ticket, which lets in no other", async () => {
   ]);
   vi.unstubAllGlobals();
 });
+
+it("refuses what cannot wait or be sent, whether or not anything waits", async () => {
+  const forgetful = await Client.open(plan, { secret: "00".repeat(32), planCap: 1000 });
+  const report = await forgetful.report(ANSWERS, { round: 1 });
+  const missing = "reports wait in a ledger, and this client has none";
+  await expect(forgetful.postpone(report)).rejects.toThrow(missing);
+  await expect(forgetful.sendWaiting(URL_OF_NOBODY, quickly)).rejects.toThrow(missing);
+  const asked = network(() => null);
+  const sending: [string, string, unknown[]][] = [
+    [
+      "url",
+      "a collector's address is like http://localhost:8000 or https://example.org",
+      [null, "", "notaurl", "ftp://x.org", "http://", "http://a b", "http://a@x.org", "http://x.org/#plan=1"],
+    ],
+    ["attempts", "attempts must be an integer of at least 1", [0, -1, 1.5, "1", null]],
+    ["timeout", "timeout is a number of milliseconds from 1 to 2147483647", [0, -1, Number.NaN, "1"]],
+  ];
+  const leaving: typeof sending = [
+    ["wait", "wait is a number of milliseconds from 0 to 2147483647", [-1, "1", Number.NaN, 2 ** 31]],
+    ["most", "most must be an integer of at least 1", [0, 1.5, "1", Infinity]],
+  ];
+  const empty = await Client.open(plan, { ledger: new Ledger(), cap: 1000 });
+  for (const client of [empty, await waiting()]) {
+    for (const [name, sentence, values] of [...sending, ...leaving])
+      for (const value of values) {
+        const { url = URL_OF_NOBODY, ...options } = { ...quickly, [name]: value } as Document;
+        const refused = `${sentence}, got ${typeof value === "number" ? value : JSON.stringify(value)}`;
+        await expect(client.sendWaiting(url, options), refused).rejects.toThrow(refused);
+        if (sending.some(([other]) => other === name))
+          await expect(client.send(url, report, options), refused).rejects.toThrow(refused);
+      }
+    for (const wrong of ["x", null, { city: "city 1" }] as unknown[])
+      for (const give of [client.postpone(wrong as never), client.send(URL_OF_NOBODY, wrong as never)])
+        await expect(give).rejects.toThrow(/^what is sent is a report.*got (string|null|object)$/);
+  }
+  expect(asked).toEqual([]);
+  vi.unstubAllGlobals();
+});

@@ -7,7 +7,7 @@
  */
 
 import type { Answers } from "../domains/attribute.js";
-import { InvalidParameter, NotSent } from "../errors.js";
+import { InvalidParameter, NotSent, shown } from "../errors.js";
 import { isWhole } from "../exact.js";
 import { fromHexadecimal, hexadecimal } from "../hexadecimal.js";
 import { Plan } from "../plan/plan.js";
@@ -30,6 +30,7 @@ import { fromBytes, Report } from "./report.js";
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
 const PATIENCE = 60_000; // milliseconds: no pause between two attempts is longer
+const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds: a longer timer ends at once
 
 export interface ClientOptions {
   /**
@@ -96,6 +97,7 @@ const SETTLED = { counted: "", "counted before": "", closed: "closed" } as const
 /** One person's device and one plan. */
 export class Client {
   readonly ledger: Ledger;
+  private readonly hasLedger: boolean;
   private readonly givenCap: number | undefined;
   private readonly secret: Uint8Array | undefined;
   private last: Promise<unknown> = Promise.resolve();
@@ -117,6 +119,7 @@ export class Client {
         `planCap limits the plan of a client without a ledger; a ledger limits all of its studies together: ledger.cap = ${planCap}`,
       );
     this.ledger = ledger ?? new Ledger();
+    this.hasLedger = Boolean(ledger);
     const limit = cap ?? planCap;
     this.givenCap = limit === undefined ? undefined : checkedCap(limit);
     refuseAboveCap(this.ledger, [plan], this.cap);
@@ -228,6 +231,8 @@ export class Client {
 
   /** Send a report until it has arrived; however often that is, it is counted once. */
   async send(url: string, report: Report, options: SendOptions = {}): Promise<Receipt> {
+    checkReport(report);
+    checkDelivery(url, options);
     return this.post(url, report.bytes, this.token(options), options);
   }
 
@@ -235,6 +240,8 @@ export class Client {
   private token({ invitation, ticket }: PostponeOptions): string {
     if (invitation !== undefined && this.plan.ticketKey)
       throw new InvalidParameter("this plan takes tickets: exchange the invitation for one");
+    if (ticket !== undefined && !this.plan.ticketKey)
+      throw new InvalidParameter("a ticket is for plans with tickets, and this one has none");
     if (ticket !== undefined) return `Ticket ${ticket}`;
     return invitation === undefined ? "" : `Invitation ${invitation}`;
   }
@@ -282,6 +289,8 @@ export class Client {
    * with a ticket that was exchanged for it while there was a network, and that is kept for no other report.
    */
   async postpone(report: Report, options: PostponeOptions = {}): Promise<void> {
+    this.requireLedger();
+    checkReport(report);
     if (this.plan.ticketKey && options.ticket === undefined)
       throw new InvalidParameter(
         "this plan takes tickets, so that a report waits with one: exchange its invitation while there is a network, and give { ticket }",
@@ -292,6 +301,14 @@ export class Client {
       ledger.postpone(plan, report.bytes, token);
       if (options.ticket !== undefined && find(ledger, plan)?.ticket === options.ticket) drop(ledger, plan);
     });
+  }
+
+  /** Refuse to let reports wait where they would be lost when the program ends, and nobody told. */
+  private requireLedger(): void {
+    if (!this.hasLedger)
+      throw new InvalidParameter(
+        "reports wait in a ledger, and this client has none, so that they would be lost when the program ends; make it with one, new Client(plan, { ledger: new Ledger(browserStore()) })",
+      );
   }
 
   /**
@@ -305,7 +322,11 @@ export class Client {
    */
   async sendWaiting(url: string, options: WaitingOptions = {}): Promise<Delivery> {
     const { ledger, plan } = this;
-    const { most = Infinity, apart, wait, ...sending } = { attempts: 2, ...options };
+    const { most, apart, wait, ...sending } = { attempts: 2, ...options };
+    this.requireLedger();
+    checkDelivery(url, sending);
+    if (wait !== undefined) checkTime("wait", wait, 0);
+    if (most !== undefined) checkCount("most", most);
     const before = ledger.lost;
     const list = (): Promise<Waiting[]> => ledger.alone(async () => ledger.listWaiting(plan));
     const chosen = shuffled(await list()).slice(0, most);
@@ -343,7 +364,8 @@ export class Client {
   }
 
   /** @internal Ask for the blind signature of a message, until there is an answer as long as the message. */
-  sign(url: string, blinded: Bytes, invitation: string, options: SendOptions = {}): Promise<Bytes> {
+  async sign(url: string, blinded: Bytes, invitation: string, options: SendOptions = {}): Promise<Bytes> {
+    checkDelivery(url, options);
     const address = `${trimmed(url)}/plans/${this.plan.id}/signatures`;
     return deliver(address, "invitation", blinded, `Invitation ${invitation}`, options, (answer) =>
       answer.length === blinded.length ? answer : null,
@@ -368,6 +390,45 @@ function shuffled<T>(items: readonly T[]): T[] {
   }
   return order;
 }
+
+/** Check to which collector a message goes, how often it is tried, and for how many milliseconds each time. */
+const checkDelivery = (url: unknown, { attempts, timeout }: SendOptions): void => {
+  if (!isAddress(url))
+    refuse("a collector's address is like http://localhost:8000 or https://example.org", url);
+  if (attempts !== undefined) checkCount("attempts", attempts);
+  if (timeout !== undefined) checkTime("timeout", timeout, 1);
+};
+
+/** Check a report; what was given in its place is not shown, since it may be answers. */
+const checkReport = (report: unknown): void => {
+  if (!(report instanceof Report)) {
+    const kind = report === null ? "null" : typeof report;
+    throw new InvalidParameter(`what is sent is a report, await client.report(answers), got ${kind}`);
+  }
+};
+
+const checkCount = (name: string, count: unknown): void => {
+  if (!isWhole(count, 1, Infinity)) refuse(`${name} must be an integer of at least 1`, count);
+};
+
+const checkTime = (name: string, time: unknown, least: number): void => {
+  if (typeof time !== "number" || !(time >= least && time <= LONGEST_TIMER))
+    refuse(`${name} is a number of milliseconds from ${least} to ${LONGEST_TIMER}`, time);
+};
+
+const refuse = (allowed: string, given: unknown): never => {
+  throw new InvalidParameter(`${allowed}, got ${typeof given === "number" ? given : shown(given)}`);
+};
+
+/** Whether this is an address that can be asked: of a host, without a name, a query or a place in the page. */
+const isAddress = (url: unknown): boolean => {
+  if (typeof url !== "string" || !/^https?:\/\/[^/\s?#@][^\s?#@]*$/i.test(url)) return false;
+  try {
+    return new URL(url).port !== "0";
+  } catch {
+    return false;
+  }
+};
 
 const trimmed = (url: string): string => url.replace(/\/+$/, "");
 
