@@ -272,11 +272,13 @@ def count_windows(
 def find_round(
     form: TableForm, keys: Sequence[str], key: tuple[Hashable, ...], round_number: int | None
 ) -> int | None:
-    """The round of a window: the only one, the one that is asked for, or what the window is by."""
+    """The round of a window: the only one, the one that is asked for, or what the window is by; None where
+    the plan has no such round, as of messages that cannot be read.
+    """
     in_key = dict(zip(keys, key, strict=True)).get(form.round_column)
     if form.rounds == 1 or round_number is not None:
         return round_number or 1
-    return in_key if isinstance(in_key, int) else None
+    return in_key if isinstance(in_key, int) and 1 <= in_key <= form.rounds else None
 
 
 def estimate_windows(
