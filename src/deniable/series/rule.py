@@ -26,6 +26,10 @@ FIRST = 35
 BURST = 3.0
 """A day with more than so many times the usual reports is left out of what others are compared with."""
 _WEEK = 7
+_USUAL = 2 * _WEEK  # days before, whose reports are the usual ones
+_SKEWER = 1.2  # times the skewness that is corrected: so far tails of rare answers are below the stated ones
+_USUAL = 2 * _WEEK  # days before, whose reports are the usual ones
+_SKEWER = 1.2  # times the skewness that is corrected: so far tails of rare answers are below the stated ones
 _COMPARED = 2 * len(SPANS)  # up and down
 
 
@@ -197,14 +201,15 @@ def join_mirrored(alarms: Iterable[Alarm]) -> tuple[Alarm, ...]:
 
 
 def find_bursts(n: Floats) -> Floats:
-    """How many times the usual reports each day has: the median of the days before, from a week on.
+    """How many times the usual reports each day has: the median of the two weeks before, from a week on. So
+    reports that grow for good are the usual ones a week later.
 
     >>> find_bursts(np.array([100.0] * 9 + [900.0]))[-1].item()
     9.0
     """
     times = np.ones(len(n))
     for t in range(_WEEK, len(n)):
-        before = n[max(t - REACH, 0) : t]
+        before = n[max(t - _USUAL, 0) : t]
         before = before[before > 0]
         if before.size >= _WEEK:
             times[t] = n[t] / np.median(before)
@@ -286,10 +291,26 @@ def score(line: Line, days: Days, spread: bool) -> Scores:
         if kept.any():
             variance = variance + kept * comparison.kept
         error = np.sqrt(np.where(comparison.known & (variance > 0), variance, np.inf))
-        z = change / error
-        columns.append((z - cubes / error**3 * (z**2 - 1) / 6, before, change))
+        columns.append((correct_skewness(change / error, cubes / error**3), before, change))
     z, before, change = (np.stack(column, axis=1) for column in zip(*columns, strict=True))
     return Scores(z, before, change, degrees)
+
+
+def correct_skewness(z: Floats, skewness: Floats) -> Floats:
+    """What a normal variable would be where one of this skewness is z, by Wilson and Hilferty's cube root.
+
+    Only the heavy tail is corrected, toward 0. A larger change stays larger, however skewed: a polynomial of
+    the same beginning falls again, and of an answer that few reports have it makes the rise of one report a
+    fall of many standard errors.
+
+    >>> correct_skewness(np.array([-4.0, 0.5, 4.0, 40.0]), np.full(4, 0.5)).round(2).tolist()
+    [-4.0, 0.5, 3.11, 13.61]
+    """
+    size, factor = np.abs(z), _SKEWER * np.abs(skewness) / 6
+    is_heavy = (z * skewness > 0) & (factor > 1e-9)
+    factor = np.where(is_heavy, factor, 1.0)
+    corrected = (np.cbrt(1 + 3 * factor * size) - 1) / factor + factor
+    return np.where(is_heavy, np.sign(z) * np.minimum(corrected, size), z)
 
 
 def _learn_spread(numbers: Floats, days: Days, noise: Sequence[_Noise]) -> tuple[Floats, Floats]:
@@ -320,20 +341,22 @@ def find_alarms(
     """The alarms of one line. After one, it is silent for two weeks, and its baseline begins anew.
 
     The day of an alarm is in no later baseline and spread: it was chosen for being far off. A day with a
-    burst raises an alarm of its own, and nothing begins anew. Where a plan asks the question anew, a series
-    has no alarms for as long as at its beginning.
+    burst raises an alarm of its own: nothing begins anew, and only days with a burst are silent then. Where a
+    plan asks the question anew, a series has no alarms for as long as at its beginning.
     """
     seen = np.flatnonzero(line.n)
     is_new = np.zeros(len(dates), dtype=bool)
     for t in line.breaks:
         is_new[t : t + FIRST] = True
         days = replace(days, era=days.era + (np.arange(len(dates)) >= t))
-    first = int(seen[0]) + FIRST if seen.size else len(dates)
+    first, after_burst = int(seen[0]) + FIRST if seen.size else len(dates), 0
     while first < len(dates):
         scores = score(line, days, rule.spread)
         limits = rule.find_limits(lines, scores.degrees)
         exceeding = _exceed(line, scores, limits, rule)
         exceeding[:first] = False
+        exceeding[:after_burst][~days.quiet[:after_burst]] = False
+        exceeding[:after_burst][~days.quiet[:after_burst]] = False
         exceeding[is_new] = False
         if not exceeding.any():
             return
@@ -353,7 +376,9 @@ def find_alarms(
             None if days.quiet[t] else float(bursts[t]),
         )
         first = t + 1
-        if days.quiet[t]:
+        if not days.quiet[t]:
+            after_burst = first + BASELINE
+        else:
             first += BASELINE
             days = replace(days, era=days.era + np.sign(np.arange(len(dates)) - t))
 
