@@ -90,10 +90,11 @@ def _describe_operation(operation: Operation) -> dict[str, Any]:
 
 
 def _needed(operation: Operation) -> tuple[str, ...]:
-    """Why a token may be refused; a token's owner is looked up in the store."""
+    """Why a query or a token may be refused; a token's owner is looked up in the store."""
+    query = () if operation.takes_any_query else ("parameter",)
     if not operation.roles:
-        return ()
-    return ("token", *(("role",) if operation.roles != ROLES else ()), "store")
+        return query
+    return (*query, "token", *(("role",) if operation.roles != ROLES else ()), "store")
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ import pytest
 
 import deniable as dn
 from deniable.collect.intake import hash_invitation
+from deniable.collect.openapi import OPERATIONS
 from deniable.store.access import hash_token
 from deniable.store.store import open_store
 from deniable.study import Plan
@@ -143,6 +144,24 @@ def test_each_operation_says_when_it_is_in_trouble() -> None:
         assert {"rate", "busy", "fault"} <= said, name
 
 
+def test_a_parameter_that_is_not_known_is_refused_with_those_that_are(collector: Running) -> None:
+    for name, status, what, answer in of_queries(collector):
+        assert (answer.status_code, answer.json()["reason"]) == (status, what), name
+    estimates = f"/plans/{ONE.id}/estimates"
+    for path, why in (
+        (f"{estimates}?rond=2", "'rond' is not a parameter of /plans/{id}/estimates (round, level, "),
+        (f"{estimates}?rond=2", "did you mean 'round'?"),
+        (f"{estimates}?level=0.9&level=0.5", "level is given 2 times; give it once."),
+        (f"{estimates}?{'x' * 999}=", "(round, level, smooth, weights, joined, format)"),
+        ("/plans?nope", "'nope' is not a parameter of /plans, which has none."),
+    ):
+        answer = HTTP.get(f"{collector.url}{path}", headers=OPERATOR)
+        assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
+        assert why in answer.json()["detail"]
+    for path in ("/", "/dashboard", "/assets/pages.css"):  # links to pages are given others' parameters
+        assert HTTP.get(f"{collector.url}{path}?utm_source=letter&utm_source=mail").status_code == 200
+
+
 def operations() -> dict[str, Any]:
     return {one["operationId"]: one for path in DESCRIPTION["paths"].values() for one in path.values()}
 
@@ -158,6 +177,16 @@ def exchanges(running: Running) -> Iterator[Exchange]:
     yield from of_tickets(running)
     yield from of_operators(running)
     yield from of_everybody(running)
+    yield from of_queries(running)
+
+
+def of_queries(running: Running) -> Iterator[Exchange]:
+    for operation in OPERATIONS:
+        if not operation.takes_any_query:
+            path = operation.path.replace("{id}", ONE.id).replace("{number}", "1")
+            url = f"{running.url}{path}?nope=1"
+            answer = HTTP.request(operation.method, url, headers={**OPERATOR, **BINARY})
+            yield Exchange(operation.name, 400, "parameter", answer)
 
 
 def of_reports(running: Running) -> Iterator[Exchange]:

@@ -270,7 +270,7 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
     )
     nothing: dict[str, object] = {name: [] for name in lists}
     nothing |= {"smooth": False, "refused": {}, "questions": {}, "weights": None, "day": None}
-    nothing |= {"fit": shown["fit"]}
+    nothing |= {"outdated": None, "fit": shown["fit"]}
     assert [(fit["attribute"], fit["badly"]) for fit in shown["fit"]] == [("color", False), ("smokes", False)]
     assert shown == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "rows": expected} | nothing
     table = parquet.read_table(

@@ -6,7 +6,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,11 +20,11 @@ from deniable.collect.intake import Served
 from deniable.collect.messages import Refusal
 from deniable.collect.openapi import OPERATIONS
 from deniable.collect.viewing import Views
-from deniable.collect.warehouse import Warehouse
+from deniable.collect.warehouse import Dashboard, Warehouse
 from deniable.rounds import l_grr
 from deniable.study import Plan
 from spec.make.chains import plan_chain
-from tests.collector import HTTP, Running, collecting
+from tests.collector import HTTP, OPERATOR, Running, collecting, hook
 from tests.running import Run
 from tests.series.lake import DAYS, FIRST, PLAN
 from tests.series.test_chain import BEGIN, LENGTH, NEW, OLD, ROLLED, write_days
@@ -74,12 +74,77 @@ def test_only_the_token_reads_and_nothing_takes_reports(running: Running) -> Non
     for operation in OPERATIONS:
         path = operation.path.replace("{id}", PLAN.id).replace("{number}", "1")
         answer = HTTP.request(operation.method, f"{running.url}{path}")
-        if not hasattr(Views, operation.name):
+        if not hasattr(Views, operation.name) and not hasattr(Dashboard, operation.name):
             assert answer.status_code in (404, 405), operation.name
         elif operation.roles:
             assert answer.status_code == 401, operation.name
         assert answer.headers["x-content-type-options"] == "nosniff"
     assert not {"add_report", "show_survey", "export_reports", "set_round"} & set(dir(Views))
+
+
+def test_a_day_that_is_asked_for_is_no_parameter(running: Running) -> None:
+    for path in ("estimates?day=2026-10-01", "estimates?nope=1", "days?from=2026-10-01", "rounds?round=1"):
+        answer = HTTP.get(f"{running.url}/plans/{PLAN.id}/{path}", headers=OPERATOR)
+        assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
+        assert "is not a parameter of /plans/{id}/" in answer.json()["detail"]
+
+
+def test_results_say_that_tables_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plan = dn.Study({"age": dn.Range(0, 60, step=10), "crash": ["yes", "no"]}, 4.0).plan(people=1000)
+    reports = plan.privatize({"age": [5, 25, 45] * 100, "crash": ["yes", "no"] * 150}, dn.seeded(1))
+    plan.write_reports(tmp_path / "lake/day=2026-10-01/0.parquet", reports)
+    lake = Warehouse([plan], str(tmp_path / "lake"), None, "day", 100, None)
+    views = Views(lake, {plan.id: Served(plan)}, "token", 100, days=lake.show_days, show=lake.show)
+    asked = {
+        views.show_days: "",
+        views.show_estimates: "",
+        views.show_range: "name=age&low=10&high=30",
+        views.show_tallies: "round=1",
+    }
+
+    def list_outdated() -> list[Any]:
+        return [ask(view, plan, query).get("outdated") for view, query in asked.items()]
+
+    monkeypatch.setattr(warehouse, "SECONDS", 0.0)
+    lake.check()
+    assert list_outdated() == [None] * len(asked)
+    assert "outdated" not in ask(views.show_estimates, plan, "format=csv")
+    (tmp_path / "lake").rename(tmp_path / "elsewhere")
+    numbers = ask(views.show_estimates, plan)["rows"]
+    for outdated in list_outdated():
+        assert "there is no file" in outdated["why"]
+        assert datetime.now(UTC) - datetime.fromisoformat(outdated["counted"]) < timedelta(minutes=10)
+    assert ask(views.show_estimates, plan)["rows"] == numbers
+    assert "not read since: there is no file" in ask(views.show_estimates, plan, "format=csv")
+    with pytest.raises(Refusal, match=r"cannot be read; they were counted last at 20\d\d-") as refused:
+        lake.check()
+    assert (refused.value.status, refused.value.reason) == (503, "store")
+    assert str(tmp_path) not in refused.value.detail, "whoever asks has shown no token"
+    (tmp_path / "elsewhere").rename(tmp_path / "lake")
+    lake.check()
+    assert list_outdated() == [None] * len(asked)
+    assert caplog.messages[-1] == f"the tables of plan {plan.id[:12]} can be read again"
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Warehouse, "_count", fail)
+    assert {outdated["why"] for outdated in list_outdated()} == {warehouse._UNEXPECTED}
+
+
+def test_no_results_of_tables_that_cannot_be_read_are_no_few(
+    tmp_path: Path, daily_lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(daily_lake / "tallies.json", tmp_path)
+    lake = Warehouse([PLAN], str(tmp_path / "tallies.json"), None, "day", 10_000, None)
+    monkeypatch.setattr(warehouse, "SECONDS", 0.0)
+    (tmp_path / "tallies.json").write_text("{")
+    for show in (lake.show, lake.show_days):
+        with pytest.raises(Refusal, match="tables of reports cannot be read") as refused:
+            show(PLAN.id)
+        assert refused.value.reason == "store"
 
 
 def test_new_files_are_counted_when_they_come(
@@ -156,6 +221,32 @@ def test_the_page_says_what_moved_and_has_no_survey(browser: Browser, running: R
         expect(page.get_by_role("table", name="The last days of crash")).to_contain_text(str(LAST))
 
 
+def test_the_page_says_that_tables_cannot_be_read(browser: Browser, tmp_path: Path, daily_lake: Path) -> None:
+    from playwright.sync_api import expect
+
+    from tests.collect.journeys import check_access, visiting
+
+    shutil.copy(daily_lake / "tallies.json", tmp_path)
+    PLAN.write(tmp_path / "plan.json")
+    soon = hook(tmp_path, "from deniable.collect import warehouse\nwarehouse.SECONDS = 0.0\n")
+    options = ["plan.json", "--from", "tallies.json", "--by", "day"]
+    with collecting(tmp_path, [], *options, PYTHONPATH=soon) as running:
+        assert running.get("/ready").json() == {"status": "ok"}
+        with visiting(browser, running, bypass_csp=True) as visit:
+            page = visit.dashboard(PLAN)
+            old = page.get_by_role("region", name="These results are old")
+            expect(page.get_by_role("region", name="What moved")).to_be_visible()
+            expect(old).to_have_count(0)
+            (tmp_path / "tallies.json").write_text("{")
+            page.reload()
+            expect(old).to_contain_text(
+                "The reason: tallies.json is not a file of kept tallies, or is damaged"
+            )
+            check_access(page)
+        refused = HTTP.get(f"{running.url}/ready")
+        assert (refused.status_code, refused.json()["reason"]) == (503, "store")
+
+
 def write_days_apart(folder: Path) -> tuple[Path, Path]:
     """The folder of the first days, and that of the days on which many people have the new plan."""
     write_days(folder)
@@ -184,7 +275,7 @@ def test_plans_that_continue_each_other_are_one_with_one_series(
     assert shown.tallied(NEW.id)[1].tallies == NEW.tally(last).tallies
     with pytest.raises(Refusal, match="shown with another one"):
         shown.show_days(OLD.id)
-    views = Views(shown, {NEW.id: Served(NEW)}, "token", 120, last_day=shown.tally_last_day)
+    views = Views(shown, {NEW.id: Served(NEW)}, "token", 120, show=shown.show)
     for query in ("", "joined=true"):
         assert ask(views.show_estimates, NEW, query)["day"] == days.dates[-1]
     with pytest.raises(Refusal, match="does not say when rounds were open"):
@@ -228,7 +319,7 @@ def test_results_are_of_one_day_though_tables_are_counted_again(
         look(counting)
 
     monkeypatch.setattr(Warehouse, "_look", look_again)
-    views = Views(shown, {NEW.id: Served(NEW)}, "token", 10, last_day=shown.tally_last_day)
+    views = Views(shown, {NEW.id: Served(NEW)}, "token", 10, show=shown.show)
     for moved in (100, 150, 200):
         estimates = ask(views.show_estimates, NEW)
         assert [part["n"] for part in estimates["plans"]] == [300 - moved, moved]
@@ -257,7 +348,7 @@ def test_results_say_their_day_or_their_round_and_late_reports_may_be_those_of_t
     result = plan.estimate(plan.tally(lake, by="day"))[date(2026, 9, 2)]
     series = dn.Series.read(plan, lake)
     dashboard = Warehouse([plan], str(lake), None, "day", 50, None)
-    views = Views(dashboard, {plan.id: Served(plan)}, "token", 50, last_day=dashboard.tally_last_day)
+    views = Views(dashboard, {plan.id: Served(plan)}, "token", 50, show=dashboard.show)
     shown = ask(views.show_estimates, plan)
     parts = [{"plan": plan.id, "n": n, "round": number} for n, number in ((100, 1), (200, 2))]
     assert (shown["day"], shown["round"], shown["n"], shown["plans"]) == ("2026-09-02", None, 300, parts)

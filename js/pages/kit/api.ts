@@ -45,6 +45,16 @@ export interface Between {
   readonly moved_from: number | null;
   /** The last day in tables of reports, where no round was asked for; null of the results of a round. */
   readonly day?: string | null;
+  /** Why results are old; null where tables of reports can be read, and of a collector. */
+  readonly outdated?: Outdated | null;
+}
+
+/** Why results are old: tables of reports cannot be read, so that they are of the last count. */
+export interface Outdated {
+  /** When the tables were last counted. */
+  readonly counted: string;
+  /** Why they could not be read since, in words. */
+  readonly why: string;
 }
 
 /** A day from which on a plan asks a question anew, or has another answer to it. */
@@ -135,6 +145,8 @@ export interface Counted {
   readonly groups: readonly (Readonly<Record<string, Readonly<Record<string, unknown>>>>)[];
   /** The last day in tables of reports, where no round was asked for; null of the results of a round. */
   readonly day?: string | null;
+  /** Why results are old; null where tables of reports can be read, and of a collector. */
+  readonly outdated?: Outdated | null;
 }
 
 /** A table of two questions that were asked together. */
@@ -164,6 +176,8 @@ export interface Cross {
   readonly test: CrossTest;
   /** The last day in tables of reports, where no round was asked for; null of the results of a round. */
   readonly day?: string | null;
+  /** Why results are old; null where tables of reports can be read, and of a collector. */
+  readonly outdated?: Outdated | null;
 }
 
 /** Two answers: their share of all people, and that of the row's people with the column's answer. */
@@ -266,6 +280,8 @@ export interface Days {
   readonly breaks: readonly Break[];
   /** How many plans that continue each other have reports. */
   readonly plans: number;
+  /** Why results are old; null where tables of reports can be read, and of a collector. */
+  readonly outdated?: Outdated | null;
 }
 
 /** The texts or codes of a question that many people have. */
@@ -338,6 +354,8 @@ export interface Estimates {
   readonly not_joined: readonly NotJoined[];
   /** The last day in tables of reports, where no round was asked for; null of the results of a round. */
   readonly day?: string | null;
+  /** Why results are old; null where tables of reports can be read, and of a collector. */
+  readonly outdated?: Outdated | null;
 }
 
 /** The share of one value of an attribute, or of neighboring values; a number has no rows. */

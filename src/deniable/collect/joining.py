@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Protocol, final
 
-from deniable.collect.messages import NotJoined, Refusal
+from deniable.collect.messages import NotJoined, Outdated, Refusal
 from deniable.formatting import format_count, format_members
 from deniable.plan.document import PlanDocument
 from deniable.reports import Tallies
@@ -42,6 +42,8 @@ class Shown:
     before: Before = ALONE
     """What is joined with the tallies: reports to the plans before, and of a day those of other rounds."""
     day: date | None = None
+    outdated: Outdated | None = None
+    """Why results are old: tables of reports cannot be read."""
 
     @property
     def n(self) -> int:

@@ -20,7 +20,7 @@ REASONS: Mapping[str, tuple[int, str]] = {
     ),
     "size": (400, "The report is too long or too short for its plan."),
     "round": (400, "The plan has no such round."),
-    "parameter": (400, "A parameter is wrong."),
+    "parameter": (400, "A parameter is wrong, or not known here."),
     "token": (401, "This takes a token, and a valid one; send it as: Authorization: Bearer …"),
     "invitation": (
         403,
@@ -318,6 +318,19 @@ DayShown = Annotated[
 ]
 
 
+class Outdated(Message, frozen=True):
+    """Why results are old: tables of reports cannot be read, so that they are of the last count."""
+
+    counted: Annotated[Moment, explain("When the tables were last counted.")]
+    why: Annotated[str, explain("Why they could not be read since, in words.")]
+
+
+OutdatedShown = Annotated[
+    Outdated | None,
+    explain("Why results are old; null where tables of reports can be read, and of a collector."),
+]
+
+
 class Estimates(Message, frozen=True):
     """Estimates with error bars."""
 
@@ -369,6 +382,7 @@ class Estimates(Message, frozen=True):
         list[NotJoined], explain("What is left out of the plans before that are collected here, and why.")
     ] = []
     day: DayShown = None
+    outdated: OutdatedShown = None
 
 
 class TextLimit(Message, frozen=True):
@@ -446,6 +460,7 @@ class Between(Message, frozen=True):
     noisy: Annotated[bool, explain("Whether it is too noisy to read.")]
     moved_from: MovedFrom
     day: DayShown = None
+    outdated: OutdatedShown = None
 
 
 class History(Message, frozen=True):
@@ -519,6 +534,7 @@ class Days(Message, frozen=True):
     left_out: Annotated[dict[str, str], explain("The attributes that are not followed, and why.")]
     breaks: Annotated[list[Break], explain("Days before which nothing is compared with days after.")] = []
     plans: Annotated[int, explain("How many plans that continue each other have reports.")] = 1
+    outdated: OutdatedShown = None
 
 
 class Counted(Message, frozen=True):
@@ -533,6 +549,7 @@ class Counted(Message, frozen=True):
         explain("The same of each known group, in the plan's order; absent where none is known."),
     ] = []
     day: DayShown = None
+    outdated: OutdatedShown = None
 
 
 class HealthCheck(Message, frozen=True):
@@ -663,6 +680,7 @@ class Cross(Message, frozen=True):
     ]
     test: CrossTest
     day: DayShown = None
+    outdated: OutdatedShown = None
 
 
 class CellChange(Message, frozen=True):

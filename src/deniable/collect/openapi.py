@@ -55,6 +55,10 @@ class Operation:
     takes: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     invitation: bool = False
+    takes_any_query: bool = False
+    """Whether parameters that are not in `query` are let through, as of links to pages, to which others add
+    theirs; elsewhere they are refused.
+    """
     limits: str = ""
     """The limit, in words."""
 
@@ -133,6 +137,7 @@ OPERATIONS = (
         _REPORTED,
         takes={"application/octet-stream": _BYTES, "application/json": _REPORT},
         invitation=True,
+        takes_any_query=True,
         limits=f"One report, of at most {_MOST.report_bytes:,} bytes in either form.",
     ),
     Operation(
@@ -143,6 +148,7 @@ OPERATIONS = (
         ("malformed", "large", "type", "store"),
         takes={"application/octet-stream": _BYTES, "application/json": {"type": "array", "items": _REPORT}},
         invitation=True,
+        takes_any_query=True,
         limits=f"At most {_MOST.batch_reports:,} reports, and {_MOST.batch_bytes:,} bytes.",
     ),
     Operation(
@@ -309,7 +315,13 @@ OPERATIONS = (
         _OPERATORS,
     ),
     Operation("show_health", "GET /health", "The collector runs", messages.Status),
-    Operation("show_ready", "GET /ready", "It runs and can write to its store", messages.Status, ("store",)),
+    Operation(
+        "show_ready",
+        "GET /ready",
+        "It runs and can write to its store, or could read its tables of reports at the last look",
+        messages.Status,
+        ("store",),
+    ),
     Operation(
         "show_metrics",
         "GET /metrics",
@@ -321,9 +333,21 @@ OPERATIONS = (
     Operation(
         "show_openapi", "GET /openapi.json", "This description", {200: as_json({"type": "object"})}, ("path",)
     ),
-    Operation("show_survey", "GET /", "The survey, in a browser", _HTML, ("path",)),
-    Operation("show_dashboard", "GET /dashboard", "The dashboard, in a browser", _HTML, ("path",)),
+    Operation("show_survey", "GET /", "The survey, in a browser", _HTML, ("path",), takes_any_query=True),
     Operation(
-        "show_asset", "GET /assets/{name}", "A file of the pages", {200: {"*/*": _BYTES}, 304: {}}, ("path",)
+        "show_dashboard",
+        "GET /dashboard",
+        "The dashboard, in a browser",
+        _HTML,
+        ("path",),
+        takes_any_query=True,
+    ),
+    Operation(
+        "show_asset",
+        "GET /assets/{name}",
+        "A file of the pages",
+        {200: {"*/*": _BYTES}, 304: {}},
+        ("path",),
+        takes_any_query=True,
     ),
 )

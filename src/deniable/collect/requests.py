@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ Sent = TypeVar("Sent", bound=messages.Message)
 
 UNSTORED = {"cache-control": "no-store"}
 """Of what no browser keeps."""
+_LONGEST = 40  # characters of a name that nobody knows, which are repeated
 
 
 async def receive_body(request: Request, most: int) -> bytes:
@@ -40,6 +42,19 @@ def read_whole(text: str, name: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise Refusal("parameter", f"{name} must be a whole number.")
     return int(text)
+
+
+def check_query(request: Request, path: str, known: Collection[str]) -> None:
+    """Refuse a parameter that is not known at this path, or is given twice: nothing would read it."""
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    for name, times in given.items():
+        if name not in known:
+            short = name[:_LONGEST]
+            if not known:
+                raise Refusal("parameter", f"{short!r} is not a parameter of {path}, which has none.")
+            raise Refusal("parameter", not_among(short, f"a parameter of {path}", known))
+        if times > 1:
+            raise Refusal("parameter", f"{name} is given {times} times; give it once.")
 
 
 def read_round(request: Request) -> int | None:

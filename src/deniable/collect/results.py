@@ -335,6 +335,9 @@ def _table(estimates: Estimates) -> list[dict[str, Any]]:
     about: dict[str, Any] = {"level": estimates.level, "plan": estimates.plan, "round": estimates.round}
     if estimates.day:
         about["day"] = estimates.day
+    if estimates.outdated:
+        counted = f"{estimates.outdated.counted:%Y-%m-%dT%H:%M:%SZ}"
+        about["outdated"] = f"counted at {counted}; not read since: {estimates.outdated.why}"
     if estimates.plans:
         about["plans"] = " ".join(part.plan for part in estimates.plans)
     values, groups, among, means, quantiles = (list(map(msgspec.to_builtins, rows)) for rows in kinds)

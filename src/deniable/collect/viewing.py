@@ -22,6 +22,7 @@ from deniable.collect.joining import Joiner, Shown
 from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation
 from deniable.collect.requests import (
+    check_query,
     read_choice,
     read_level,
     read_round,
@@ -81,10 +82,10 @@ class Views:
         url: str | None = None,
         role: Role = "operator",
         days: Callable[[str], messages.Days] | None = None,
-        last_day: Callable[[str], Shown] | None = None,
+        show: Callable[[str, int | None], Shown] | None = None,
     ) -> None:
-        """`last_day` gives what is shown of tables of reports, where no round is asked for; without it, there
-        is a collector, whose rounds are joined where that is asked for.
+        """`show` gives what is shown of tables of reports: a round, or the last day where none is asked for.
+        Without it, there is a collector, whose rounds are joined where that is asked for.
         """
         self._shelf = shelf
         self._served = served
@@ -93,22 +94,27 @@ class Views:
         self._minimum = minimum
         self._url = url
         self._days = days
-        self._last_day = last_day
+        self._show = show
         self._joiner = Joiner(shelf, served, minimum)
         self._files = read_files()
 
     def guard(self, operation: Operation, handler: Handler) -> Handler:
-        """A handler behind a token where not everybody may do what it does."""
+        """A handler behind a token where not everybody may do what it does, and of known parameters alone."""
 
-        async def guarded(request: Request) -> Response:
+        async def authorized(request: Request) -> Response:
             access = await self._find_access(request.headers.get("authorization", ""))
             if access.role not in operation.roles:
                 whose = f"The token of {access.name} ({access.role})"
                 raise Refusal("role", f"{whose} does not allow this; ask an operator.")
             request.state.access = access
+            return await checked(request)
+
+        async def checked(request: Request) -> Response:
+            if not operation.takes_any_query:
+                check_query(request, operation.path, operation.query)
             return await handler(request)
 
-        return guarded if operation.roles else handler
+        return authorized if operation.roles else checked
 
     async def _find_access(self, header: str) -> Access:
         """Whose token a request has; a revoked one is refused at once, since the store is asked each time."""
@@ -157,8 +163,6 @@ class Views:
         served, level = self.find_plan(request), read_level(request)
         form = read_choice(request, "format", ("json", "csv", "parquet"))
         smooth = read_choice(request, "smooth", ("false", "true")) == "true"
-        if "project" in request.query_params:
-            raise Refusal("parameter", "project is retired; the shares that are shown are possible ones.")
         shown = await self._find_joined(request, served)
         weights = read_weights(request)
         estimate = partial(
@@ -191,7 +195,7 @@ class Views:
         of, by = (request.query_params.get(name, "") for name in ("of", "by"))
         shown = await self._find_alone(request, served)
         facts = served.plan, shown.tallies, shown.number, (of, by), level, read_weights(request)
-        return respond(await self.read(results.crossed, *facts) | _write_day(shown))
+        return respond(await self.read(results.crossed, *facts) | _describe_tables(shown))
 
     async def show_history(self, request: Request) -> Response:
         served, number, level = self.find_plan(request), read_round(request) or 1, read_level(request)
@@ -222,7 +226,7 @@ class Views:
 
     async def show_tallies(self, request: Request) -> Response:
         shown = await self._find_alone(request, self.find_plan(request))
-        return respond(shown.tallies.to_dict() | {"round": shown.number} | _write_day(shown))
+        return respond(shown.tallies.to_dict() | {"round": shown.number} | _describe_tables(shown))
 
     async def show_access(self, request: Request) -> Response:
         access: Access = request.state.access
@@ -278,8 +282,8 @@ class Views:
         A plan that asks once has one round, which people may answer every day.
         """
         number, rounds = read_round(request), served.plan.document.rounds or 1
-        if self._last_day is not None and (number is None or number == rounds == 1):
-            return await self.read(self._last_day, served.plan.id)
+        if self._show is not None:
+            return await self.read(self._show, served.plan.id, None if number == rounds == 1 else number)
         return Shown(*await self.read(self._shelf.tallied, served.plan.id, number))
 
     async def _find_alone(self, request: Request, served: Served) -> Shown:
@@ -300,7 +304,7 @@ class Views:
         results.refuse_few(shown.n, self._minimum)
         if not is_joined or (shown.day is not None and document.continues):
             return shown
-        if self._last_day is not None and document.continues:
+        if self._show is not None and document.continues:
             raise Refusal(
                 "parameter",
                 "A table of reports does not say when rounds were open, so that none are joined: leave out "
@@ -317,14 +321,15 @@ class Views:
             raise Refusal("parameter", str(problem)) from None
 
 
-def _write_day(shown: Shown) -> dict[str, str]:
-    """The day that results are of; nothing of a round."""
-    return {} if shown.day is None else {"day": str(shown.day)}
+def _describe_tables(shown: Shown) -> dict[str, Any]:
+    """Of tables of reports, the day that results are of, unless it is a round, and why they are old."""
+    day = {} if shown.day is None else {"day": str(shown.day)}
+    return day if shown.outdated is None else {**day, "outdated": shown.outdated}
 
 
 def _name_day(message: Message, shown: Shown) -> Message:
-    """A message with the day that it is of."""
-    return msgspec.structs.replace(message, **_write_day(shown))
+    """A message with the day that it is of, and why it is old."""
+    return msgspec.structs.replace(message, **_describe_tables(shown))
 
 
 def _moment(seconds: float | None) -> datetime | None:

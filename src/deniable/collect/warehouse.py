@@ -8,11 +8,14 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import final
 
+import msgspec
 import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.arrays import Floats
 from deniable.collect import messages
@@ -24,6 +27,7 @@ from deniable.collect.limits import Receive
 from deniable.collect.messages import Refusal
 from deniable.collect.metrics import Metrics
 from deniable.collect.openapi import OPERATIONS
+from deniable.collect.requests import respond
 from deniable.collect.viewing import Views
 from deniable.errors import DeniableError
 from deniable.frames import Show
@@ -44,6 +48,7 @@ SECONDS = 60.0
 """Seconds until files are looked at again."""
 _LEVEL = 0.95
 _DIGITS = 6
+_UNEXPECTED = "an error that nobody expected; the log of deniable serve has it"
 _log = logging.getLogger("deniable.collect")
 
 
@@ -68,6 +73,10 @@ class Counted:
     """The last day on which this plan has enough reports."""
     days: messages.Days | None
     """None where no day has enough."""
+    when: datetime
+    """When tables were counted last."""
+    outdated: messages.Outdated | None = None
+    """Why tables could not be counted again; None where they could at the last look."""
 
 
 @final
@@ -76,7 +85,8 @@ class Warehouse:
 
     Its results are those of the last day: days are not added up, since the same people may report on several.
     Plans that continue each other are one, with one series. Until the newest of them has a day with enough
-    reports, those before it are shown without it.
+    reports, those before it are shown without it. While tables cannot be read, results are those of the last
+    count, and say so.
     """
 
     def __init__(
@@ -98,18 +108,26 @@ class Warehouse:
 
     def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
         """The tallies of a round on all days; without one, those of the last day."""
+        shown = self.show(plan_id, number)
+        return shown.tallies.round if number is None else number, shown.tallies
+
+    def show(self, plan_id: str, number: int | None = None) -> Shown:
+        """A round on all days; without one, the last day with all that is joined.
+
+        All of it is of one count, even if tables are counted again meanwhile.
+        """
         counted = self._find(plan_id)
-        if number is None:
-            return counted.last.tallies.round, counted.last.tallies
+        shown = counted.last if number is None else self._show_round(counted, plan_id, number)
+        if counted.outdated is not None and shown.n < self._minimum:
+            raise _explain_outdated(counted.outdated)
+        return replace(shown, outdated=counted.outdated)
+
+    def _show_round(self, counted: Counted, plan_id: str, number: int) -> Shown:
         of_plan = next(part for part in counted.kept.chain if part.document.id == plan_id)
         rounds = of_plan.document.rounds or 1
         if number > rounds:
             raise Refusal("parameter", f"This plan has no round {number}: it has rounds 1 to {rounds}.")
-        return number, of_plan.choose_round(number).tally()
-
-    def tally_last_day(self, plan_id: str) -> Shown:
-        """The last day with all that is joined, even if tables are counted again meanwhile."""
-        return self._find(plan_id).last
+        return Shown(number, of_plan.choose_round(number).tally())
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
         """Refuse it: reports of a table are not in a random order."""
@@ -117,10 +135,21 @@ class Warehouse:
 
     def show_days(self, plan_id: str) -> messages.Days:
         """The numbers of all days, and alarms."""
-        days = self._find(plan_id).days
-        if days is None:
-            raise Refusal("few", f"No day has {self._minimum:,} reports yet.")
-        return days
+        counted = self._find(plan_id)
+        if counted.days is not None and counted.outdated is None:
+            return counted.days
+        if counted.days is not None:
+            return msgspec.structs.replace(counted.days, outdated=counted.outdated)
+        if counted.outdated is not None:
+            raise _explain_outdated(counted.outdated)
+        raise Refusal("few", f"No day has {self._minimum:,} reports yet.")
+
+    def check(self) -> None:
+        """Refuse unless all tables could be read when they were looked at last."""
+        self._look()
+        for counted in self._counted.values():
+            if counted.outdated is not None:
+                raise _explain_outdated(counted.outdated)
 
     def _find(self, plan_id: str) -> Counted:
         self._look()
@@ -135,18 +164,28 @@ class Warehouse:
             try:
                 counted_now: dict[str, Counted] = {}
                 for newest, before in self._counted.items():
-                    counted = before
-                    try:
-                        counted = self._count(before.kept, before=before)
-                    except (DeniableError, OSError) as problem:  # such as a file that is being written
-                        _log.warning("a table could not be counted again: %s", problem)
-                    counted_now[newest] = counted
+                    counted_now[newest] = self._count_again(before)
                 self._counted = counted_now
             finally:
                 self._looked = time.monotonic()
                 self._counting.release()
 
+    def _count_again(self, before: Counted) -> Counted:
+        """What tables have now; what they had at the last count, and why, where they cannot be read."""
+        try:
+            counted = self._count(before.kept, before=before)
+        except (DeniableError, OSError) as problem:  # such as a folder that was moved
+            _log.warning("a table could not be counted again: %s", problem)
+            return replace(before, outdated=messages.Outdated(before.when, str(problem)))
+        except Exception as problem:  # what nobody expected must not leave old results without a word
+            _log.error("a table could not be counted again", exc_info=problem)
+            return replace(before, outdated=messages.Outdated(before.when, _UNEXPECTED))
+        if before.outdated is not None:
+            _log.warning("the tables of plan %s can be read again", counted.plan_id[:12])
+        return counted
+
     def _count(self, kept: KeptTallies, show: Show | None = None, before: Counted | None = None) -> Counted:
+        when = datetime.now(UTC)
         if self._source.endswith(".json") and Path(self._source).is_file():
             now = KeptTallies.read(self._source, kept.document)
         else:
@@ -154,7 +193,7 @@ class Warehouse:
             for name in changes.damaged:
                 _log.warning("damaged, and set aside until mended: %s", name)
         if before is not None and now == kept:
-            return before
+            return replace(before, when=when, outdated=None)
         of_plans = now.list_windows(self._by)
         days_by_plan = read_days(of_plans)
         by_plan = [days_by_plan.get(part.document.id, {}) for part in now.chain]
@@ -180,7 +219,17 @@ class Warehouse:
             for windows in of_plans[: newest + 1]
         ]
         days = describe_days(Series.of(document, of_days), self._by) if any(of_days) else None
-        return Counted(now, document.id, last, days)
+        return Counted(now, document.id, last, days, when)
+
+
+def _explain_outdated(outdated: messages.Outdated) -> Refusal:
+    """That tables cannot be read. Why may name places, and is said to those who may read results."""
+    when = f"{outdated.counted:%Y-%m-%dT%H:%M:%SZ}"
+    return Refusal(
+        "store",
+        f"The tables of reports cannot be read; they were counted last at {when}. The log says why, and so "
+        "do results, which are those of that count.",
+    )
 
 
 def _read_day(day: date, plans: Sequence[PlanDocument], rounds: Sequence[Sequence[Tallies]]) -> Shown:
@@ -242,6 +291,7 @@ class Dashboard:
     """Serves the dashboard of a warehouse to whoever has the token."""
 
     def __init__(self, warehouse: Warehouse, served: Sequence[Served], settings: Settings) -> None:
+        self._warehouse = warehouse
         views = Views(
             warehouse,
             {survey.plan.id: survey for survey in served},
@@ -249,14 +299,20 @@ class Dashboard:
             settings.minimum,
             role="reader",
             days=warehouse.show_days,
-            last_day=warehouse.tally_last_day,
+            show=warehouse.show,
         )
         handlers = [
-            (operation, views.guard(operation, getattr(views, operation.name)))
+            (operation, views.guard(operation, getattr(owner, operation.name)))
             for operation in OPERATIONS
-            if hasattr(views, operation.name)
+            for owner in (self, views)
+            if hasattr(owner, operation.name)
         ]
+        self._views = views
         self.front = Front(handlers, Metrics(Traces()), settings.limits)
+
+    async def show_ready(self, _: Request) -> Response:
+        await self._views.read(self._warehouse.check)
+        return respond(messages.Status("ok"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

@@ -128,7 +128,8 @@ class Collector:
         """The tallies of a round, or of the only one with reports."""
 
         def read(said: dict[str, Any]) -> tuple[Tallies, object]:
-            said.pop("day", None)  # of tables of reports
+            for name in ("day", "outdated"):  # of tables of reports
+                said.pop(name, None)
             return Tallies.from_dict(said), said.get("round")
 
         tallies, answered = self.ask_of(document, "tallies", number, read, "tallies")
