@@ -9,7 +9,7 @@ import { moment, sentence, several } from "../kit/phrases.js";
 import { attribute } from "./attribute_panel.js";
 import { collector } from "./collector_panel.js";
 import { CrossBoard } from "./cross_board.js";
-import { alarms } from "./days_panel.js";
+import { alarms, explainOutdated } from "./days_panel.js";
 import { health } from "./health.js";
 import { joinedPlans } from "./joined_panel.js";
 import { losses } from "./losses_panel.js";
@@ -50,6 +50,7 @@ const trouble = find("trouble");
 /** The sections of the page, and the controls, which are made once. */
 interface Shell {
   readonly heading: HTMLElement;
+  readonly outdated: HTMLElement;
   readonly facts: HTMLElement;
   readonly round: HTMLSelectElement;
   readonly whose: HTMLSelectElement;
@@ -204,6 +205,9 @@ class Dashboard {
     const view = raw ? inUnbiased(got) : got;
     const { plan, summary, plans, estimates, round, reports, counters } = view;
     keep(sections.heading, [plans, summary.id], () => heading(view));
+    if (view.outdated && sections.outdated.hidden) announce("These results are old.");
+    sections.outdated.hidden = !view.outdated;
+    keep(sections.outdated, view.outdated, () => explainOutdated(view));
     keep(
       sections.facts,
       [
@@ -348,6 +352,7 @@ class Dashboard {
     const whose = h("select", { id: "whose", change: () => this.choose({ people: whose.value as People }) });
     const made: Shell = {
       heading: section("heading"),
+      outdated: h("section", { class: "notice bad", "aria-label": "These results are old", hidden: true }),
       facts: section(""),
       round,
       whose,
@@ -372,6 +377,7 @@ class Dashboard {
     this.session(access, updated);
     board.replaceChildren(
       made.heading,
+      made.outdated,
       made.facts,
       this.controls(made, operates),
       made.health,

@@ -1,8 +1,8 @@
 /** Shows numbers over days, and the days on which one moved: of tables of reports, by day. */
 
 import type { DayLine, Days, Estimates } from "../kit/api.js";
-import { type Child, h } from "../kit/dom.js";
-import { count, several } from "../kit/phrases.js";
+import { type Child, h, quoted } from "../kit/dom.js";
+import { count, moment, several } from "../kit/phrases.js";
 import { byDay } from "./charts.js";
 import type { Mode } from "./panels.js";
 import { percent, signed } from "./readings.js";
@@ -11,6 +11,21 @@ import { table } from "./tables.js";
 
 const RECENT = 28; // days of a table
 const MANY = 4; // columns that have no room for intervals
+
+/** That tables cannot be read, so that all numbers are old. */
+export function explainOutdated({ outdated }: View): Child {
+  return (
+    outdated && [
+      h("h2", {}, "These results are old"),
+      h(
+        "p",
+        {},
+        `The tables of reports cannot be read. They are looked at again every minute, and until they can be read, all numbers are those of ${moment(outdated.counted)}.`,
+      ),
+      h("p", {}, "The reason: ", quoted(outdated.why)),
+    ]
+  );
+}
 
 /** What moved, the newest first, and the days with too many reports. */
 export function alarms({ days, estimates }: View): Child {

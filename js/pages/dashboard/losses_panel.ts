@@ -6,7 +6,8 @@ import { chained } from "../../src/losses/losses.js";
 import { isRepeated } from "../../src/mechanisms/repeated.js";
 import { unitName } from "../kit/distances.js";
 import { type Child, h, quoted } from "../kit/dom.js";
-import { loss, roundsOf, sentence } from "../kit/phrases.js";
+import { roundsOf, sentence } from "../kit/phrases.js";
+import { exactLoss } from "./readings.js";
 import type { View } from "./results.js";
 
 /** What the plan gives away, as verified in this browser. */
@@ -17,7 +18,7 @@ export function losses({ plan }: View): Child {
   const answer = answerLoss(plan, truth);
   const line = (what: Child, nano: number | null): HTMLElement[] => [
     h("dt", {}, what),
-    h("dd", {}, loss(nano)),
+    h("dd", {}, exactLoss(nano)),
   ];
   return [
     h("h2", {}, "What is given away"),

@@ -5,7 +5,8 @@ import { chained } from "../../src/losses/losses.js";
 import type { Estimates, Row } from "../kit/api.js";
 import { lastOf } from "../kit/chains.js";
 import { type Child, h, quoted } from "../kit/dom.js";
-import { atMost, count, loss, moment, roundsOf, sentence, several, titleOf } from "../kit/phrases.js";
+import { atMost, count, moment, roundsOf, sentence, several, titleOf } from "../kit/phrases.js";
+import { roundLoss } from "./readings.js";
 import type { View } from "./results.js";
 import { table } from "./tables.js";
 
@@ -136,9 +137,9 @@ export function facts({ plan, reports, round, rounds, estimates, isJoined, days,
     fact("Typical interval", widths.length ? typical.toFixed(1) : "–", "points from end to end"),
     fact(
       "A report gives away",
-      loss(record),
+      roundLoss(record),
       repeated
-        ? `epsilon; ${loss(repeated.changing_values)} over ${roundsOf(plan)}, even if answers change`
+        ? `epsilon; ${roundLoss(repeated.changing_values)} over ${roundsOf(plan)}, even if answers change`
         : `epsilon: ${atMost(record)} likelier${metric ? ", in the worst case" : ""}`,
     ),
   );

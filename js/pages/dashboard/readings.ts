@@ -1,11 +1,28 @@
 /** Says estimates in words: a number, where the true one is, and whether it can be read. */
 
 import type { Mean, Quantile, Row } from "../kit/api.js";
-import { count, NOISY } from "../kit/phrases.js";
+import { count, loss, NOISY } from "../kit/phrases.js";
+
+const NEAR = 1000; // billionths of a nat
 
 /** A written number with a true minus; what is rounded to zero has none. */
 export function signed(number: string): string {
   return number.replace(/^-(?=[0.]*$)/, "").replace("-", "−");
+}
+
+/**
+ * A loss in billionths of a nat, rounded up to thousandths. Less than a millionth above one of them does not
+ * count, as it does not where Python writes a plan in one line.
+ */
+export function roundLoss(nano: number | null): string {
+  if (nano === null) return loss(null);
+  const whole = Math.round(nano / 1e6) * 1e6;
+  return loss(Math.abs(nano - whole) < NEAR ? whole : nano);
+}
+
+/** A loss with all nine decimals that a plan states. */
+export function exactLoss(nano: number | null): string {
+  return nano === null ? loss(null) : count(nano / 1e9);
 }
 
 export function percent(share: number, digits = 1): string {

@@ -9,6 +9,7 @@ import type {
   Days,
   Estimates,
   History,
+  Outdated,
   Participation,
   Participations,
   Plans,
@@ -138,6 +139,8 @@ export interface View extends Past {
   readonly health: ReportHealth | null;
   /** Numbers over days; null of a collector, and where no day has enough reports. */
   readonly days: Days | null;
+  /** Why results are old; null where tables of reports can be read, and of a collector. */
+  readonly outdated: Outdated | null;
   /** Whether results are those of the last day in tables of reports, for which there is no survey. */
   readonly byDay: boolean;
 }
@@ -245,6 +248,7 @@ export class Results {
         changed: compared instanceof Refused ? compared.message : compared || null,
         health,
         days: days instanceof Refused ? null : days,
+        outdated: (enough && estimates.outdated) || (!(days instanceof Refused) && days?.outdated) || null,
         byDay: byDay ?? false,
       };
       // by a timer, so that the view is shown before
