@@ -591,7 +591,9 @@ def test_the_warning_of_rounds_is_about_all_of_them() -> None:
     ):
         before, after = (replace(rare, rounds=rounds, epsilon_forever=forever) for forever in (first, last))
         plan = after.plan(100, continues=before.plan(100))
-        assert ("together nearly reveal" in " ".join(plan.explain().split())) == is_warned, (first, last)
+        explained = " ".join(plan.explain().split())
+        assert ("together nearly reveal" in explained) == is_warned, (first, last)
+        assert ("Reports to the plans before reveal it" in explained) == (is_warned and last == 1.0)
         losses = bound_question((*plan.document.continues, plan.document), 0)
         row = reconsider(plan.document, plan.considered)
         assert row.revealed[0] == pytest.approx(1 / (1 + math.exp(-losses.same_value)))

@@ -165,6 +165,18 @@ def test_reports_to_all_plans_of_a_chain_are_read(
     log.write_bytes(b"".join(len(raw).to_bytes(4, "little") + raw for raw in messages))
     assert run_with(capsys)("decode", str(path), str(log), "-o", str(decoded)).code == 0
     assert parquet.read_table(decoded).equals(parquet.read_table(file))
+    for i, block in enumerate(blocks):
+        assert plans[-1].write_reports(tmp_path / "blocks" / f"{i}.parquet", block) == block.n
+    apart, together = (
+        [{key: part.n for key, part in each.items() if part.n} for each in of_plans]
+        for of_plans in (
+            tally_chain(plans[-1].document, source, None, "plan", None, None)
+            for source in (tmp_path / "blocks", file)
+        )
+    )
+    assert apart == together
+    with pytest.raises(dn.InvalidParameter, match=r"write all of them into one: plan.write_reports\(path, "):
+        plans[-1].write_reports(file, blocks[0])
     first = draw_reports(plans[0], 20, 8) + draw_reports(plans[-1], 30, 8)
     tallies = plans[-1].tally(plans[-1].read_wire(first))
     assert (tallies.n, tallies.refused) == (30, {"plan": 20})
@@ -193,7 +205,8 @@ def test_every_form_is_the_same_report(which: str, tmp_path: Path) -> None:
         digits = [report.to_bytes().hex().upper() for report in sent]
         texts = [wire.to_json(report).decode() for report in sent]
         mixed = [*digits[:10], *(report.to_bytes() for report in sent[10:20]), *texts[20:]]
-        for forms in (digits, texts, mixed):
+        in_lines = [f" {text}\r\n" for text in (*digits[:15], *texts[15:])]
+        for forms in (digits, texts, mixed, in_lines):
             assert plan.tally(plan.read_wire(forms)) == expected
         file = tmp_path / "reports"
         lines = "\r\n".join(["", *digits[:15], "", *texts[15:]]).encode()
@@ -254,7 +267,7 @@ def test_at_least_the_window_is_remembered() -> None:
         back = max(0, start - 900)
         assert len(known.find_new(ones, ids[back : back + 100])) == 0
     assert len(known.find_new(ones, ids[:100])) == 100  # forgotten
-    with pytest.raises(dn.InvalidParameter, match="got window=0"):
+    with pytest.raises(dn.InvalidParameter, match=r"window, .* at least 1, got 0"):
         PLAN.read_wire([], window=0)
 
 
@@ -283,6 +296,8 @@ def test_what_is_no_message_is_refused(tmp_path: Path) -> None:
         ([{"value": b""}], "got dict among them; of a message of a queue give its bytes"),
         (io.StringIO("01"), "for reading bytes"),
         (tmp_path / "nowhere", "there is no file"),
+        (tmp_path, "is a folder; name a file"),
+        ("01\n02\n", r"give a list: text.splitlines\(\)"),
     ]
     for source, why in wrong:
         with pytest.raises(dn.DeniableError, match=why):
@@ -312,6 +327,13 @@ def test_the_shell_decodes(
     assert "2 refused: repeated\n1 refused: malformed\nnext: deniable estimate" in noted
     code, _, noted = run("decode", plan, plan, str(log), "-o", str(tmp_path / "none.parquet"))
     assert (code, f"error: {plan} is a plan, and no file of reports; leave it out" in noted) == (1, True)
+    log.write_bytes(to_batch(sent) + b"\xff" * 40)
+    kept = tmp_path / "kept.jsonl"
+    code, _, noted = run(
+        "decode", plan, str(log), "-o", str(tmp_path / "none.parquet"), "--refused", str(kept)
+    )
+    assert (code, f"head -c {len(to_batch(sent))} FILE keeps what is before" in noted) == (1, True)
+    assert not kept.exists(), "nothing was refused"
     log.write_bytes(to_batch([report._replace(plan=bytes(8)) for report in sent]))
     code, _, noted = run("decode", plan, str(log), "-o", str(tmp_path / "none.parquet"))
     assert code == 1

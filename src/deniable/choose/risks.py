@@ -106,6 +106,8 @@ def _guess_ends(part: MetricMechanism) -> float:
 
 
 def _remedy(part: Mechanism, k: int, again: bool) -> str:
+    if again and part.repeated and math.exp(part.losses(1, 1).one_value_forever) <= k + 1:
+        return "Reports to the plans before reveal it, whatever this plan loses: what is kept is the same."
     if part.metric:
         return (
             "A smaller epsilon of this attribute hides more; or larger steps, within which values look alike."

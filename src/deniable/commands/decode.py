@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _REMEDIES = {
     "plan": "give the plan that they were made for",
     "round": "give the plan that has their rounds",
-    "form": "let a client of this plan make them; deniable conform tests one",
+    "form": "let a client of this plan make them (deniable conform tests one), and pass on what it sends as "
+    "it is: JSON that is written anew is refused",
 }
 """What helps, by the reason of most refusals; at other reasons, the bytes have another form."""
 
@@ -93,8 +94,10 @@ def decode_files(request: DecodeRequest) -> None:
         problem = None
         try:
             write_reports(request.out, forms, align_blocks(_refuse_if_none(received), None))
-        except InvalidReport as refusal:  # the file of messages that are refused shows what they are
-            problem = refusal
+        except InvalidReport as refusal:
+            if not received.refused:
+                raise
+            problem = refusal  # the file of messages that are refused shows what they are
     if problem is not None:
         raise problem
     if request.as_json:

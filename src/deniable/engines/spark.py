@@ -85,12 +85,15 @@ def drop_repeated(frame: Any, names: Sequence[str], within: tuple[str, str]) -> 
     """
     from pyspark.sql import functions
 
+    about = (
+        "within is a column with the time of each message, and how long ids are kept, "
+        '("timestamp", "2 hours")'
+    )
+    if isinstance(within, str) or len(within) != 2:
+        raise InvalidParameter(f"{about}; got {within!r}")
     column, delay = within
     if dict(frame.dtypes).get(column) not in ("timestamp", "timestamp_ntz"):
-        raise InvalidParameter(
-            'within is a column with the time of each message, and how long ids are kept, ("timestamp", '
-            f'"2 hours"); {column!r} is no column of times among {", ".join(frame.columns)}'
-        )
+        raise InvalidParameter(f"{about}; {column!r} is no column of times among {', '.join(frame.columns)}")
     parts = [part for name in names for part in (frame[_quote(name)].cast("string"), functions.lit("/"))]
     name = functions.coalesce(functions.concat(*parts), functions.expr("uuid()"))
     identified = frame.withColumn(_NAME, name).withWatermark(column, delay)

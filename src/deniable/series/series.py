@@ -23,7 +23,7 @@ from deniable.plan.document import PlanDocument
 from deniable.plan.strict_json import InvalidPlan
 from deniable.reports.reports import Tallies
 from deniable.results.kept_tallies import KeptTallies
-from deniable.results.windows import Windows, join_refused, read_first_day, tally_chain
+from deniable.results.windows import Windows, describe_refused, join_refused, read_first_day, tally_chain
 from deniable.series.lines import ADDED, Line, read_lines
 from deniable.series.rule import BURST, Alarm, Alarms, Rule, find_alarms, find_bursts, join_mirrored
 from deniable.series.spans import Days
@@ -117,6 +117,8 @@ class Series(Printed):
         until: date | None = None,
     ) -> Series:
         """The series of tallies by day, of a plan and of those that it continues."""
+        if people not in (None, "others", "population"):
+            raise InvalidParameter(f'people is "others" or "population", got {people!r}')
         whole = [windows] if isinstance(windows, Windows) else windows
         of_plans = [part for each in whole for part in (*each.before, replace(each, before=()))]
         by_plan = read_days(of_plans, until)
@@ -222,12 +224,17 @@ class Series(Printed):
         days = f"{format_count(len(self.dates), 'day')}, {self.dates[0]} to {self.dates[-1]}"
         text = f"{days}: {format_count(int(self.reports.sum()), 'report')}, {len(self.lines):,} series"
         left_out = [f"not followed: {name}, {why}" for name, why in self.left_out.items()]
-        return "\n".join([text, *map(str, self.breaks), *left_out])
+        refused = [describe_refused(self.refused)] if self.refused else []
+        return "\n".join([text, *refused, *map(str, self.breaks), *left_out])
 
 
 def _read_document(plan: str | Path | _Documented) -> PlanDocument:
     """The document of a series: of several plans, the one that continues all others."""
     if not isinstance(plan, str | Path):
+        if not hasattr(plan, "document"):
+            raise InvalidParameter(
+                f"a series is of a plan, or of a file or pattern of plans, got {type(plan).__name__}"
+            )
         return plan.document
     names = sorted(glob.glob(str(plan), recursive=True)) or [str(plan)]
     if not Path(plan).is_file():  # tallies are often kept beside plans

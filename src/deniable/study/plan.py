@@ -689,12 +689,20 @@ class Plan(Printed):
         Columns that stand `beside` them, such as the day, are a table with a row for each report. They are
         written as they are, and no loss counts them: `plan.tally(path, by="day")` counts by them. Reports of
         a plan with rounds must know their round, which is written in a column. So is the plan of each report
-        that `read_wire` gave, if this plan continues others.
+        that `read_wire` gave, if this plan continues others. All that it gives can go into one file, and each
+        block into a file of its own.
         """
         from deniable.reports.extra_columns import align_blocks
 
+        is_block = isinstance(reports, Reports) and reports.ids is not None
+        if is_block and Path(path).exists() and not overwrite:
+            raise InvalidParameter(
+                f"{path} exists already; give each block a file of its own, or write all of them into one: "
+                "plan.write_reports(path, plan.read_wire(messages))"
+            )
         files.refuse_existing(Path(path), overwrite)
-        plans = self.document.plans_in_table if isinstance(reports, Received) else (self.document,)
+        is_received = is_block or isinstance(reports, Received)
+        plans = self.document.plans_in_table if is_received else (self.document,)
         blocks = align_blocks(blocks_of(reports, *(plan.id for plan in plans)), beside)
         return parquet.write_reports(Path(path), [plan.table_form for plan in plans], blocks)
 

@@ -337,6 +337,10 @@ class Study(Printed):
         people = checked_people(people)
         self._refuse_divided("plans(people) makes both plans, and divide() gives the study of each")
         if continues is not None:
+            if not isinstance(continues, Plan):
+                raise InvalidParameter(
+                    f"continues is a plan, such as Plan.read('old.json'), got {type(continues).__name__}"
+                )
             followed: Plan = follow_study(self, continues.document).plan(people)
             document = follow_document(followed.document, continues.document)
             if self.survey is not None and self.survey.consent is True and document.texts is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ def decode_frame(document: PlanDocument, frame: Any, column: str, beside: Sequen
     for name in (column, *beside):
         if name not in frame.columns:
             raise InvalidValue(not_among(name, "a column of the messages", list(frame.columns)))
+    kind = dict(frame.dtypes)[column]
+    if kind not in ("binary", "string"):
+        raise InvalidValue(f"messages are bytes or text, and the column {column!r} is of type {kind}")
     of_reports = (name for form_of_plan in forms for name in form_of_plan.column_names)
     taken = (*of_reports, form.plan_column, form.round_column, ID, refused)
     clashes = {name.lower() for name in beside} & {name.lower() for name in taken}
@@ -94,8 +98,14 @@ def decode_column(wires: Sequence[Wire], column: pa.Array) -> list[pa.Array]:
 def add_function(document: PlanDocument, connection: Any, name: str) -> None:
     """Add a function to a connection of DuckDB, from the bytes of a report to its row in the table form."""
     require("duckdb", "duckdb")
+    import duckdb
     import pyarrow as pa
 
+    is_connection = isinstance(connection, duckdb.DuckDBPyConnection)
+    if not is_connection:
+        raise InvalidParameter(
+            f"a decoder is added to a connection, duckdb.connect(), got {type(connection).__name__}"
+        )
     plans = document.plans_in_table
     forms, wires = [plan.table_form for plan in plans], list(map(Wire, plans))
     form, schema = forms[0], join_forms(forms)
@@ -109,5 +119,7 @@ def add_function(document: PlanDocument, connection: Any, name: str) -> None:
         *arrays, numbers = decode_column(wires, combined)
         return pa.StructArray.from_arrays([*arrays, names.take(numbers)], list(fields))
 
+    with suppress(duckdb.InvalidInputException):  # a new plan takes the place of an older one
+        connection.remove_function(name)
     kind = connection.struct_type({field: connection.sqltype(of) for field, of in fields.items()})
     connection.create_function(name, read, ["BLOB"], kind, type="arrow", null_handling="special")

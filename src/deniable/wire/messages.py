@@ -30,6 +30,7 @@ BLOCK = 1 << 16
 _CHUNK = 1 << 22  # bytes that are read at once
 _MOST = 1 << 21  # bytes of the longest report, as hexadecimal text
 _LENGTH = struct.Struct("<I")
+_LONGEST_NAME = 4096  # letters of the name of a file
 
 FRAMES = (
     "give each report after its length in 4 bytes, little-endian, or in a line as hexadecimal digits or JSON "
@@ -103,7 +104,14 @@ class Messages:
 
 def block_messages(source: object, at_once: int = BLOCK) -> Iterator[Messages]:
     """Blocks of the messages in a file, by its name or open for reading bytes, or of an iterable of them."""
+    if isinstance(source, str) and ("\n" in source or len(source) > _LONGEST_NAME):
+        raise InvalidReport(
+            f"a text is the name of a file, got {len(source):,} letters; of messages in lines give a list: "
+            "text.splitlines()"
+        )
     if isinstance(source, str | Path):
+        if Path(source).is_dir():
+            raise InvalidReport(f"{source} is a folder; name a file of reports as clients send them")
         if not Path(source).exists():
             raise FileMissing(f"there is no file {source} of reports as clients send them")
         _refuse_plan(Path(source))
@@ -134,11 +142,13 @@ def _refuse_plan(file: Path) -> None:
 
 
 def to_message(message: object) -> bytes:
-    """The bytes of a message: those of a report, or of its hexadecimal digits or its JSON."""
+    """The bytes of a message: those of a report, or of its hexadecimal digits or its JSON. Text may be a line
+    of a file, with its end.
+    """
     if isinstance(message, Report):
         return message.to_bytes()
     if isinstance(message, str):
-        return message.encode()
+        return message.strip().encode()
     if not isinstance(message, bytes | bytearray | memoryview):
         raise InvalidReport(
             f"reports are all in one form, here as a client sends them, got {type(message).__name__} among "
@@ -188,7 +198,8 @@ def _cut_lengths(raw: bytes, position: int) -> tuple[Messages, int]:
         if length > _MOST:
             raise InvalidReport(
                 f"at byte {position + at:,} a report is said to have {length:,} bytes, and none has more "
-                f"than {_MOST:,}: from there on the file is damaged, or it is no file of reports"
+                f"than {_MOST:,}: from there on the file is damaged, or it is no file of reports; head -c "
+                f"{position + at} FILE keeps what is before"
             )
         if at + _LENGTH.size + length > len(raw):
             break

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
+from deniable.exact import whole_number
 from deniable.formatting import Printed, format_count
 from deniable.plan.document import PlanDocument
 from deniable.randomness.words import PSEUDONYM, Pseudonyms
@@ -122,7 +123,7 @@ class Received(Iterable[Reports], Printed):
     counted is counted in `refused`, by its reason.
     """
 
-    plans: tuple[PlanDocument, ...]
+    plans: tuple[PlanDocument, ...] = field(repr=False)
     """The plan, and those that it continues, the newest first."""
     messages: Iterator[Messages] = field(repr=False)
     keep: Keep | None = None
@@ -133,8 +134,8 @@ class Received(Iterable[Reports], Printed):
     _is_read: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.window is not None and self.window < 1:
-            raise InvalidParameter(f"ids of at least 1 report are remembered, got window={self.window}")
+        if self.window is not None:
+            whole_number("window, the number of reports whose ids are remembered,", self.window, 1)
 
     def __str__(self) -> str:
         if not self._is_read:
