@@ -68,6 +68,8 @@ def read_shares(series: Series) -> dict[tuple[str, str], float]:
 def test_a_day_of_two_plans_is_one_number_by_people(rolled_out: Path) -> None:
     series = dn.Series.read(rolled_out / "*.json", f"{rolled_out}/lake/**/*.parquet", by="day")
     assert (series.document.id, len(series.dates), series.refused) == (NEW.id, LENGTH, {})
+    alone = dn.Series.read(OLD, rolled_out / "lake")
+    assert f"{alone.refused['plan']:,} rows are not counted: {alone.refused['plan']:,} of" in str(alone)
     added = (BEGIN + timedelta(days=ROLLED[0] + 1), "city: city 2", "it is an answer that was added")
     assert [(begun.day, begun.name, begun.why) for begun in series.breaks] == [added]
     assert series.reports.tolist() == [0.0 if t == 3 else PEOPLE for t in range(LENGTH)]

@@ -101,6 +101,10 @@ def test_other_days_and_plans_are_refused_in_words(daily_lake: Path, tmp_path: P
         dn.Series.of(PLAN.document, Windows(("day",), {"Tuesday": tallies}))
     with pytest.raises(dn.InvalidParameter, match="at most 20,000 days"):
         dn.Series.of(PLAN.document, Windows(("day",), {"1026-01-01": tallies, "2026-01-01": tallies}))
+    with pytest.raises(dn.InvalidParameter, match='people is "others" or "population", got \'x\''):
+        dn.Series.read(PLAN, daily_lake / "tallies.json", people="x")  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match=r"a series is of a plan, .* got list"):
+        dn.Series.read([PLAN], daily_lake / "tallies.json")  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidParameter, match="days, in which one false alarm"):
         kept.alarms(days=0.5)
 
