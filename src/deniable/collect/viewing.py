@@ -322,7 +322,7 @@ class Views:
 
 
 def _describe_tables(shown: Shown) -> dict[str, Any]:
-    """Of tables of reports, the day that results are of, unless it is a round, and why they are old."""
+    """The day that the results of a table are of, unless it is a round, and why they are old."""
     day = {} if shown.day is None else {"day": str(shown.day)}
     return day if shown.outdated is None else {**day, "outdated": shown.outdated}
 
