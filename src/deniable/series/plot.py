@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PANELS, _COLUMNS = 24, 3
-_ALONE, _ROW, _ROWS = (7.0, 2.6), (4.6, 2.2), (3.8, 1.8)  # inches of a panel: alone, in a row, and in several
+_ALONE, _ROW, _ROWS = (7.0, 2.6), (4.6, 2.2), (3.5, 1.6)  # inches of a panel: alone, in a row, and in several
 _LEFT, _RIGHT, _ABOVE, _BELOW = 0.7, 0.2, 0.25, 0.15  # inches, of these around a panel
 _EDGE, _LINE, _DAYS, _GAP = 0.1, 0.18, 0.25, 0.06  # inches: of the figure, of a title, of days, beside a tick
 _TICKS, _STEPS, _FEW_MONTHS = 5, 3, 3  # on an axis of days, and of numbers

@@ -316,18 +316,10 @@ def correct_skewness(z: Floats, skewness: Floats) -> Floats:
 def _learn_spread(numbers: Floats, days: Days, noise: Sequence[_Noise]) -> tuple[Floats, Floats]:
     """By how much days vary beyond noise, around the means of weekdays, and its degrees of freedom."""
     usable = look_back((days.n > 0) & days.quiet)[:, BASELINE:]
-    values, n = look_back(numbers)[:, BASELINE:], look_back(days.n)[:, BASELINE:]
-    eras = look_back(days.era)[:, BASELINE:]
-    squares, degrees = np.zeros(len(numbers)), np.zeros(len(numbers))
-    for era in np.unique(days.era):
-        for weekday in range(_WEEK):
-            group = slice(weekday, None, _WEEK)
-            members = usable[:, group] & (eras[:, group] == era)
-            many = members.sum(axis=1)
-            mean = (members * values[:, group]).sum(axis=1) / np.maximum(many, 1)
-            squares += (members * (values[:, group] - mean[:, np.newaxis]) ** 2).sum(axis=1)
-            degrees += np.maximum(many - 1, 0)
-    per_report = usable / np.maximum(n, 1)
+    before = look_back(numbers)
+    squares = sum((weekday.sum_squares(before) for weekday in days.weekdays), np.zeros(len(numbers)))
+    degrees = sum((np.maximum(weekday.many - 1, 0) for weekday in days.weekdays), np.zeros(len(numbers)))
+    per_report = usable / np.maximum(look_back(days.n)[:, BASELINE:], 1)
     drawn = np.zeros(len(numbers))
     for plan in noise:
         part = 1.0 if plan.part is None else look_back(plan.part)[:, BASELINE:]

@@ -32,9 +32,11 @@ Mask = npt.NDArray[np.bool_]
 
 def look_back(days: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A row for each day: that day, the day before it, and so on; zeros before the first day."""
-    before = np.zeros(REACH - 1, dtype=days.dtype)
-    rows: npt.NDArray[Any] = np.lib.stride_tricks.sliding_window_view(np.concatenate([before, days]), REACH)
-    return rows[:, ::-1]
+    column = np.concatenate([np.zeros(REACH - 1, dtype=days.dtype), days])
+    step = column.strides[0]
+    return np.lib.stride_tricks.as_strided(
+        column[REACH - 1 :], (len(days), REACH), (step, -step), writeable=False
+    )
 
 
 @final
@@ -60,6 +62,18 @@ class Days:
         """The weights of each span."""
         return tuple(self._weigh(span) for span in SPANS)
 
+    @cached_property
+    def weekdays(self) -> tuple[Weekday, ...]:
+        """The baselines of all days, taken apart by weekday and era."""
+        usable = look_back((self.n > 0) & self.quiet)[:, BASELINE:]
+        eras = look_back(self.era)[:, BASELINE:]
+        groups = [slice(BASELINE + weekday, None, _WEEK) for weekday in range(_WEEK)]
+        return tuple(
+            Weekday(group, usable[:, weekday::_WEEK] & (eras[:, weekday::_WEEK] == era))
+            for era in np.unique(self.era)
+            for weekday, group in enumerate(groups)
+        )
+
     def _weigh(self, span: int) -> Comparison:
         """The weights of the days of one span: 1 in all, and -1 in all for the baseline."""
         weights = np.zeros(self.usual.shape)
@@ -76,6 +90,29 @@ class Days:
             seen += is_compared
         known = (weights[:, 0] > 0) & (2 * seen >= span)
         return Comparison(weights / np.maximum(seen, 1)[:, np.newaxis], known, self.n)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Weekday:
+    """The same weekdays of one era in the baseline of each day."""
+
+    days: slice
+    """How many days ago they are."""
+    members: Mask
+    """Which of them have reports and no burst."""
+
+    @cached_property
+    def many(self) -> Floats:
+        """How many there are."""
+        return np.asarray(self.members.sum(axis=1), dtype=np.float64)
+
+    def sum_squares(self, before: Floats) -> Floats:
+        """The squared distances of their numbers from the mean of these."""
+        values = before[:, self.days]
+        mean = np.einsum("ij,ij->i", self.members, values) / np.maximum(self.many, 1)
+        away = self.members * (values - mean[:, np.newaxis])
+        return np.asarray(np.einsum("ij,ij->i", away, away))
 
 
 @final
@@ -127,6 +164,10 @@ class Comparison:
         return np.asarray(most)
 
     @cached_property
+    def _of_baseline(self) -> Floats:
+        return np.maximum(-self.weights, 0.0)
+
+    @cached_property
     def _fresh_terms(self) -> Floats:
         return np.asarray(self.weights**2 * self._per_report)
 
@@ -144,4 +185,4 @@ class Comparison:
 
     def average_baseline(self, days: Floats) -> Floats:
         """What the span is compared with."""
-        return np.asarray(-np.einsum("ij,ij->i", np.minimum(self.weights, 0.0), look_back(days)))
+        return np.asarray(np.einsum("ij,ij->i", self._of_baseline, look_back(days)))
