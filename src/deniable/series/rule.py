@@ -315,7 +315,7 @@ def correct_skewness(z: Floats, skewness: Floats) -> Floats:
 
 def _learn_spread(numbers: Floats, days: Days, noise: Sequence[_Noise]) -> tuple[Floats, Floats]:
     """By how much days vary beyond noise, around the means of weekdays, and its degrees of freedom."""
-    usable = look_back((days.n > 0) & days.quiet)[:, BASELINE:]
+    usable = days.usable[:, BASELINE:]
     before = look_back(numbers)
     squares = sum((weekday.sum_squares(before) for weekday in days.weekdays), np.zeros(len(numbers)))
     degrees = sum((np.maximum(weekday.many - 1, 0) for weekday in days.weekdays), np.zeros(len(numbers)))

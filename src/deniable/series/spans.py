@@ -52,10 +52,14 @@ class Days:
     """A number that grows whenever a new baseline begins."""
 
     @cached_property
+    def usable(self) -> Mask:
+        """A row for each day: the days before it, and itself, that have reports and no burst."""
+        return look_back((self.n > 0) & self.quiet)
+
+    @cached_property
     def usual(self) -> Mask:
-        """A row for each day: the days before it, and itself, that have reports, no burst and its era."""
-        usable = look_back((self.n > 0) & self.quiet)
-        return np.asarray(usable & (look_back(self.era) == self.era[:, np.newaxis]))
+        """A row for each day: the usable days before it, and itself, of its era."""
+        return np.asarray(self.usable & (look_back(self.era) == self.era[:, np.newaxis]))
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -65,7 +69,7 @@ class Days:
     @cached_property
     def weekdays(self) -> tuple[Weekday, ...]:
         """The baselines of all days, taken apart by weekday and era."""
-        usable = look_back((self.n > 0) & self.quiet)[:, BASELINE:]
+        usable = self.usable[:, BASELINE:]
         eras = look_back(self.era)[:, BASELINE:]
         groups = [slice(BASELINE + weekday, None, _WEEK) for weekday in range(_WEEK)]
         return tuple(
