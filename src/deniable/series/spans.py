@@ -99,7 +99,7 @@ class Days:
 @final
 @dataclass(frozen=True, eq=False)
 class Weekday:
-    """The same weekdays of one era in the baseline of each day."""
+    """Days of one weekday and one era in the baseline of each day."""
 
     days: slice
     """How many days ago they are."""
