@@ -28,8 +28,6 @@ BURST = 3.0
 _WEEK = 7
 _USUAL = 2 * _WEEK  # days before, whose reports are the usual ones
 _SKEWER = 1.2  # times the skewness that is corrected: so far tails of rare answers are below the stated ones
-_USUAL = 2 * _WEEK  # days before, whose reports are the usual ones
-_SKEWER = 1.2  # times the skewness that is corrected: so far tails of rare answers are below the stated ones
 _COMPARED = 2 * len(SPANS)  # up and down
 
 
@@ -347,7 +345,6 @@ def find_alarms(
         limits = rule.find_limits(lines, scores.degrees)
         exceeding = _exceed(line, scores, limits, rule)
         exceeding[:first] = False
-        exceeding[:after_burst][~days.quiet[:after_burst]] = False
         exceeding[:after_burst][~days.quiet[:after_burst]] = False
         exceeding[is_new] = False
         if not exceeding.any():
